@@ -1,0 +1,76 @@
+"""foldless: how good a linear classifier is, from the data it was trained on and one fit.
+
+    import foldless as fl
+    post = fl.auc_posterior(fitted_classifier, X, y)
+    post.mean, post.interval()
+
+Names are loaded on first use (PEP 562), so that ``import foldless`` costs little more than NumPy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "AUCPosterior": "auc",
+    "EffectPrior": "honest.posterior",
+    "ErrorPosterior": "error",
+    "HonestScores": "honest.analysis",
+    "Prior": "prior",
+    "ROCPosterior": "roc",
+    "ScoreStats": "moments",
+    "auc_posterior": "estimate",
+    "auc_posterior_from_scores": "estimate",
+    "cbauc": "estimate",
+    "error_posterior": "estimate",
+    "honest_scores": "estimate",
+    "roc_posterior": "estimate",
+    "EstimatorError": "errors",
+    "FoldlessError": "errors",
+    "FoldlessWarning": "errors",
+    "InputError": "errors",
+    "OptimismWarning": "errors",
+    "PriorError": "errors",
+    "TrustWarning": "errors",
+}
+_SUBPACKAGES = ("baselines",)
+
+__all__ = ["__version__", *_HOME, *_SUBPACKAGES]
+
+if TYPE_CHECKING:
+    from foldless import baselines as baselines
+    from foldless.auc import AUCPosterior as AUCPosterior
+    from foldless.error import ErrorPosterior as ErrorPosterior
+    from foldless.errors import EstimatorError as EstimatorError
+    from foldless.errors import FoldlessError as FoldlessError
+    from foldless.errors import FoldlessWarning as FoldlessWarning
+    from foldless.errors import InputError as InputError
+    from foldless.errors import OptimismWarning as OptimismWarning
+    from foldless.errors import PriorError as PriorError
+    from foldless.errors import TrustWarning as TrustWarning
+    from foldless.estimate import auc_posterior as auc_posterior
+    from foldless.estimate import auc_posterior_from_scores as auc_posterior_from_scores
+    from foldless.estimate import cbauc as cbauc
+    from foldless.estimate import error_posterior as error_posterior
+    from foldless.estimate import honest_scores as honest_scores
+    from foldless.estimate import roc_posterior as roc_posterior
+    from foldless.honest.analysis import HonestScores as HonestScores
+    from foldless.honest.posterior import EffectPrior as EffectPrior
+    from foldless.moments import ScoreStats as ScoreStats
+    from foldless.prior import Prior as Prior
+    from foldless.roc import ROCPosterior as ROCPosterior
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"foldless.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'foldless' has no attribute {name!r}")
+    value = getattr(import_module(f"foldless.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

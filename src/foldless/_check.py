@@ -1,0 +1,299 @@
+"""Checks at the public edge: turn what users pass into plain arrays, or say what is wrong.
+
+Nothing here scans X for NaN: that costs more than the answer. A NaN anywhere in a row makes
+the row's score non-finite, so scores are checked (`finite_scores`) and the culprit is looked
+for only when that check fails.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foldless.errors import InputError
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+MAX_NAMES = 5
+
+
+def is_sparse(X: Any) -> bool:
+    """True for SciPy sparse matrices and arrays, without importing scipy.sparse."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def is_frame(X: Any) -> bool:
+    """True for pandas and polars data frames."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Column names of a data frame, None for anything else."""
+    return [str(c) for c in X.columns] if is_frame(X) else None
+
+
+def listed(items: Any) -> str:
+    """The first few items as text, with a count of the rest."""
+    items = list(items)
+    shown = ", ".join(repr(i) if isinstance(i, str) else str(i) for i in items[:MAX_NAMES])
+    rest = len(items) - MAX_NAMES
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def as_matrix(X: Any, name: str = "X") -> Any:
+    """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it is one."""
+    if is_sparse(X):
+        return _real(X.tocsr(), name)
+    M = _frame_to_array(X) if is_frame(X) else _to_array(X, name)
+    if M.ndim != 2:
+        raise InputError(
+            f"{name} must have two dimensions (rows x features), got {M.ndim}: "
+            f"use {name}.reshape(-1, 1) for a single feature."
+        )
+    if 0 in M.shape:
+        raise InputError(f"{name} is empty: got shape {M.shape}, expected at least one row and one column.")
+    return _real(M, name)
+
+
+def _to_array(X: Any, name: str) -> Array:
+    try:
+        return np.asarray(X)
+    except ValueError as err:
+        raise InputError(f"{name} must be a rectangular table of numbers, got rows of unequal length.") from err
+
+
+def _real(M: Any, name: str) -> Any:
+    if M.dtype.kind in "biu":
+        return M.astype(np.float64)
+    if M.dtype == np.float16:
+        return M.astype(np.float32)
+    if M.dtype.kind == "f":
+        return M
+    if M.dtype.kind == "c":
+        raise InputError(f"{name} holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
+    return _object_to_float(M, name)
+
+
+def _object_to_float(M: Array, name: str) -> Floats:
+    try:
+        return M.astype(np.float64)
+    except (TypeError, ValueError):
+        columns = [j for j in range(M.shape[1]) if not _converts(M[:, j])]
+    raise InputError(
+        f"{name} must hold numbers, got text or missing values in column {listed(columns)}: "
+        f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
+    )
+
+
+def _converts(column: Any) -> bool:
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _frame_to_array(X: Any) -> Array:
+    M = np.asarray(X.to_numpy())
+    if M.dtype.kind in "biuf":
+        return M
+    bad = [str(c) for c in X.columns if not _converts(X[c].to_numpy())]
+    if bad:
+        raise InputError(
+            f"X must hold numbers, got text, dates or missing values in column {listed(bad)}: "
+            f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
+        )
+    return np.column_stack([np.asarray(X[c].to_numpy()).astype(np.float64) for c in X.columns])
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Two-class labels: which rows are positive, and what the two classes are called."""
+
+    positive: npt.NDArray[np.bool_]
+    negative_label: Any
+    positive_label: Any
+
+    @property
+    def n0(self) -> int:
+        return int(self.positive.size - np.count_nonzero(self.positive))
+
+    @property
+    def n1(self) -> int:
+        return int(np.count_nonzero(self.positive))
+
+
+def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
+    """Two-class labels from any vector of labels; the positive class is the later one in sorted order.
+
+    `classes`, when known from a fitted estimator, fixes the order and the set of legal labels.
+    """
+    if classes is not None:
+        labels = as_partial_labels(y, classes, pos_label=pos_label)
+        if labels.n0 and labels.n1:
+            return labels
+    values = _label_vector(y)
+    found = _distinct(values)
+    _two_classes(values, found)
+    negative, positive = _ordered(found.tolist(), pos_label)
+    return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
+
+
+def as_partial_labels(y: Any, classes: Any, *, pos_label: Any = None) -> Labels:
+    """Labels of a part of the data, which may lack one of the two known classes."""
+    values = _label_vector(y)
+    known = np.asarray(classes).tolist()
+    if len(known) != 2:
+        raise InputError(f"classes must name two classes, got {len(known)} ({listed(known)}).")
+    strangers = [v for v in _distinct(values).tolist() if v not in known]
+    if strangers:
+        raise InputError(f"y has unknown labels: {listed(strangers)}; the two classes are {listed(known)}.")
+    negative, positive = _ordered(known, pos_label)
+    return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
+
+
+def _label_vector(y: Any) -> Array:
+    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise InputError(f"y must be one label per row, got an array of shape {values.shape}.")
+    if values.size == 0:
+        raise InputError("y is empty: expected one label per row of X.")
+    missing = _count_missing(values)
+    if missing:
+        raise InputError(f"y has {missing} missing label(s): drop those rows from X and y.")
+    return values
+
+
+def _count_missing(values: Array) -> int:
+    if values.dtype.kind == "f":
+        return int(np.count_nonzero(~np.isfinite(values)))
+    if values.dtype.kind == "O":
+        # NaN differs from itself; pandas' NA refuses the comparison altogether.
+        return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or bool(v != v) for v in values)
+    return 0
+
+
+def _distinct(values: Array) -> Array:
+    try:
+        return np.unique(values)
+    except TypeError as err:
+        kinds = sorted({type(v).__name__ for v in values})
+        raise InputError(f"y mixes labels of different kinds ({', '.join(kinds)}): use one kind throughout.") from err
+
+
+def _two_classes(values: Array, found: Array) -> None:
+    if len(found) == 2:
+        return
+    if len(found) == 1:
+        raise InputError(f"y has one class only ({found[0]!r}): an AUC needs rows of two classes.")
+    if values.dtype.kind == "f" and len(found) > 20:
+        raise InputError(f"y has {len(found)} distinct values and looks continuous: expected two classes.")
+    raise InputError(
+        f"y has {len(found)} classes ({listed(found.tolist())}), expected two: "
+        f"keep the rows of two classes, or turn y into one class against the rest."
+    )
+
+
+def _ordered(classes: Any, pos_label: Any) -> tuple[Any, Any]:
+    first, second = list(classes)
+    if pos_label is None or pos_label == second:
+        return first, second
+    if pos_label == first:
+        return second, first
+    raise InputError(f"pos_label {pos_label!r} is not a class of y: choose {first!r} or {second!r}.")
+
+
+def same_length(n_rows: int, n_labels: int) -> None:
+    """Refuse X and y of different lengths."""
+    if n_rows != n_labels:
+        raise InputError(f"X has {n_rows} rows but y has {n_labels} labels: they must match, row by row.")
+
+
+def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
+    """Group labels as codes 0, 1, ...; each class must occur in at least `fewest` groups."""
+    labels = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
+    if labels.shape != positive.shape:
+        raise InputError(f"groups must be one label per row ({positive.size}), got shape {labels.shape}.")
+    if _count_missing(labels):
+        raise InputError(f"groups has {_count_missing(labels)} missing label(s): name the group of every row.")
+    codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    found = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
+    if found < fewest:
+        raise InputError(
+            f"each class must occur in at least {fewest} groups, got {found}: "
+            f"use finer groups, or none if the rows are independent."
+        )
+    return codes
+
+
+def as_weights(w: Any, n_features: int) -> Floats:
+    """Weights as float64 of shape (P,) or (P, K), finite and with no all-zero classifier."""
+    try:
+        W = np.asarray(w, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError("w must hold numbers: one weight per column of X.") from err
+    if W.ndim not in (1, 2):
+        raise InputError(f"w must be a vector (P,) or a matrix (P, K) of weights, got shape {W.shape}.")
+    if W.shape[0] != n_features:
+        hint = " It looks transposed: pass w.T." if W.ndim == 2 and W.shape[1] == n_features else ""
+        raise InputError(f"w has {W.shape[0]} weights but X has {n_features} columns: they must match.{hint}")
+    if W.ndim == 2 and W.shape[1] == 0:
+        raise InputError("w has no column: expected at least one classifier.")
+    if not np.all(np.isfinite(W)):
+        raise InputError("w holds NaN or infinity: the classifier did not converge; fit it again.")
+    if np.any(np.all(W == 0, axis=0)):
+        raise InputError("w is all zeros: the classifier ignores every feature, its AUC is 0.5 by definition.")
+    return W
+
+
+def finite_scores(scores: Array, X: Any) -> None:
+    """Refuse non-finite scores, naming the row and column of X that caused them."""
+    bad = ~np.isfinite(scores if scores.ndim == 1 else scores.sum(axis=1))
+    if not bad.any():
+        return
+    row = int(np.flatnonzero(bad)[0])
+    values = np.asarray(X[[row]].todense() if is_sparse(X) else X[row], dtype=np.float64).ravel()
+    culprits = np.flatnonzero(~np.isfinite(values))
+    n = int(bad.sum())
+    if culprits.size:
+        raise InputError(
+            f"X has NaN or infinity in {n} row(s); first at row {row}, column {culprits[0]}: "
+            f"impute or drop those rows before fitting."
+        )
+    raise InputError(f"the scores X @ w overflow in {n} row(s), first at row {row}: rescale X or w.")
+
+
+def in_open_interval(value: Any, name: str, low: float = 0.0, high: float = 1.0) -> float:
+    """A number strictly between two bounds, such as the level of an interval."""
+    number = as_number(value, name)
+    if not low < number < high:
+        raise InputError(f"{name} must lie strictly between {low:g} and {high:g}, got {value!r}.")
+    return number
+
+
+def as_number(value: Any, name: str) -> float:
+    """A finite real number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} must be a number, got {value!r}.") from err
+    if not np.isfinite(number):
+        raise InputError(f"{name} must be finite, got {number}.")
+    return number
+
+
+def as_probabilities(value: Any, name: str) -> Floats:
+    """Numbers in [0, 1], of any shape."""
+    try:
+        p = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} must hold numbers between 0 and 1, got {value!r}.") from err
+    if not np.all((p >= 0) & (p <= 1)):
+        raise InputError(f"{name} must lie between 0 and 1, got {listed(np.ravel(p).tolist())}.")
+    return p

@@ -1,0 +1,302 @@
+"""Take a fitted linear classifier apart: the weights, and the columns on which they may be judged.
+
+A linear classifier scores a row x by x @ w + b. `take_apart` finds w, b and the right x for a
+scikit-learn classifier, a pipeline, a finished search or a bare weight vector, and checks
+against the estimator's own ``decision_function`` that it got them right. Nothing is refitted.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foldless import _check
+from foldless import _pullback as back
+from foldless._check import Floats, Labels
+from foldless._pullback import WAY_OUT, sampled_rows
+from foldless._steps import Steps, flattened, kind_and_need, sklearn_names, thawed
+from foldless.errors import EstimatorError, InputError, TrustWarning
+from foldless.moments import project
+
+EXPECTED = "estimator must be a fitted linear classifier, a Pipeline ending in one, or a weight vector"
+
+
+@dataclass(frozen=True, eq=False)
+class LinearView:
+    """A linear classifier as a matrix, labels, weights and an intercept.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix
+        The columns on which `weights` act: as they were before the first step that saw y.
+    labels : Labels
+        Which rows are positive, and what the classes are called.
+    weights : ndarray of shape (P,)
+    intercept : float
+        Oriented so that the positive class scores higher; the intercept of a bare weight vector is 0.
+    estimator : object or None
+        The final classifier if `X` is exactly what it was trained on; None for bare weights and for weights that
+        were mapped back through a step that saw y.
+    flipped : bool
+        True when `pos_label` turned the sign against the estimator's own ``decision_function``.
+    notes : tuple of str
+        What a reader of the result has to know.
+    """
+
+    X: Any
+    labels: Labels
+    weights: Floats
+    intercept: float
+    estimator: Any | None
+    flipped: bool
+    notes: tuple[str, ...] = ()
+
+    def scores(self) -> Floats:
+        """``X @ weights + intercept`` in float64; a row with NaN or infinity is an error that names it."""
+        return self._scores
+
+    @cached_property
+    def _scores(self) -> Floats:
+        scores = project(self.X, self.weights) + self.intercept
+        _check.finite_scores(scores, self.X)
+        scores.setflags(write=False)
+        return scores
+
+
+def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
+    """Weights, intercept and columns of a fitted linear classifier.
+
+    A pipeline is cut at its first step that saw y (feature selection, LDA or PLS as a transformer, ...).
+    The steps before it are applied to X. Each later step T must be affine; weights v on its output become weights w
+    on its input with ``T(x) @ v = x @ w + c``, where columns that a selector dropped get weight zero. That
+    ``decision_function(row) = x @ weights + intercept`` holds for these columns x is verified on the data.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted binary classifier with ``coef_``, ``intercept_`` and ``classes_``; a Pipeline ending in one; a search
+        with ``best_estimator_``; or one weight per column of X, larger scores meaning the positive class.
+    X : array, sparse matrix or data frame
+        The rows that the estimator was fitted on, as they were given to ``fit``.
+    y : array of labels
+        Two classes, as given to ``fit``.
+    pos_label : label, optional
+        The class that should score higher; ``classes_[1]`` by default, as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.feature_selection import SelectKBest
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X = np.array([[0.0, 5, 1], [1, 3, 0], [2, 4, 1], [3, 5, 0]])
+    >>> y = [0, 0, 1, 1]
+    >>> view = take_apart(make_pipeline(SelectKBest(k=1), LogisticRegression()).fit(X, y), X, y)
+    >>> view.X.shape, np.flatnonzero(view.weights).tolist()
+    ((4, 3), [0])
+    >>> view.notes[0]
+    "step 'selectkbest' (SelectKBest) saw y: the weights were mapped back to the 3 columns before it."
+    """
+    if _is_estimator(estimator):
+        return _from_estimator(estimator, X, y, pos_label)
+    return _from_weights(estimator, X, y, pos_label)
+
+
+def _from_estimator(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
+    steps, final, notes = _dismantled(estimator)
+    coef, intercept = _coefficients(final)
+    labels = _check.as_labels(y, pos_label=pos_label, classes=final.classes_)
+    X = _as_table(X)
+    _check.same_length(back.n_rows(X), labels.positive.size)
+    notes += _same_columns(estimator, steps, X)
+    opened = back.unfold(steps, X)
+    weights, offset = opened.pull(coef)
+    M = _check.as_matrix(opened.table)
+    flipped = bool(labels.positive_label != np.asarray(final.classes_).tolist()[1])
+    sign = -1.0 if flipped else 1.0
+    view = LinearView(
+        M,
+        labels,
+        sign * _check.as_weights(weights, M.shape[1]),
+        sign * (intercept + offset),
+        None if opened.supervised else final,
+        flipped,
+        notes + _notes_on_supervised(opened.supervised, M.shape[1]) + _notes_on_unknown(opened.unknown),
+    )
+    view.scores()  # names the row of a NaN before scikit-learn stumbles over it
+    _verify(view, estimator, X, sign)
+    return view
+
+
+def _from_weights(w: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
+    vector, M = _as_vector(w, X), _check.as_matrix(X)
+    labels = _check.as_labels(y, pos_label=pos_label)
+    _check.same_length(M.shape[0], labels.positive.size)
+    view = LinearView(M, labels, _check.as_weights(vector, M.shape[1]), 0.0, None, False)
+    view.scores()
+    return view
+
+
+def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
+    name = type(estimator).__name__
+    if not hasattr(estimator, "decision_function"):
+        raise EstimatorError(
+            f"{name} has no decision_function to check its weights against: pass the weights, estimator.coef_.ravel()."
+        )
+    try:
+        with back.quiet_names():
+            expected = np.asarray(estimator.decision_function(sampled_rows(X)))
+    except Exception as err:
+        raise EstimatorError(f"{name} cannot score X ({err}): pass X as it was given to fit.") from err
+    if expected.ndim != 1 or not back.agrees(sampled_rows(view.X), view.weights, view.intercept, sign * expected):
+        raise EstimatorError(
+            f"the decision_function of {name} is not X @ coef_ + intercept_, so it is not linear in X: {WAY_OUT}"
+        )
+
+
+def _is_estimator(estimator: Any) -> bool:
+    if isinstance(estimator, type):
+        raise EstimatorError(f"{EXPECTED}, got the class {estimator.__name__}: pass {estimator.__name__}().fit(X, y).")
+    return any(hasattr(estimator, a) for a in ("fit", "predict", "decision_function"))
+
+
+def _dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
+    """Steps before the classifier, the classifier, and what has to be said about its wrappers."""
+    estimator = thawed(estimator)
+    names = sklearn_names(estimator)
+    if hasattr(estimator, "best_estimator_"):
+        steps, final, notes = _dismantled(estimator.best_estimator_)
+        return steps, final, (_note_on_search(estimator), *notes)
+    if hasattr(estimator, "estimator_") and names & {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}:
+        return _dismantled(estimator.estimator_)
+    if hasattr(estimator, "estimator_") and "RFE" in names:
+        return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
+    if "Pipeline" not in names:
+        return [], estimator, (_note_on_search(estimator),) if type(estimator).__name__.endswith("CV") else ()
+    before = [inner for name, step in estimator.steps[:-1] for inner in flattened(name, step)]
+    steps, final, notes = _dismantled(estimator.steps[-1][1])
+    return before + steps, final, notes
+
+
+def _coefficients(final: Any) -> tuple[Floats, float]:
+    """Weights and intercept of a fitted binary linear classifier."""
+    name = type(final).__name__
+    if not (hasattr(final, "coef_") and hasattr(final, "classes_")):
+        raise EstimatorError(_why_not_linear(final, name))
+    coef = np.asarray(final.coef_.toarray() if _check.is_sparse(final.coef_) else final.coef_, dtype=np.float64)
+    intercept = np.ravel(getattr(final, "intercept_", 0.0))
+    if len(final.classes_) != 2 or np.atleast_2d(coef).shape[0] != 1 or intercept.size != 1:
+        raise EstimatorError(
+            f"{name} was fitted on more than two classes or outputs (classes_ {_check.listed(final.classes_)}; coef_ "
+            f"of shape {coef.shape}), expected two classes: fit one class against another, or against the rest."
+        )
+    return coef.ravel(), float(intercept[0])
+
+
+def _why_not_linear(final: Any, name: str) -> str:
+    if final is None or isinstance(final, str):
+        return f"{EXPECTED}, got a Pipeline that ends in {final!r}: its last step must be the classifier."
+    if not hasattr(final, "coef_") and not _is_fitted(final):
+        return f"this {name} is not fitted: call fit(X, y) first; foldless never fits anything itself."
+    if hasattr(final, "cv_results_"):
+        return f"this {name} was run with refit=False and holds no fitted classifier: set refit=True."
+    kind = kind_and_need(final)[0]
+    if kind == "regressor":
+        return f"{EXPECTED}, got the regressor {name}: pass its weights as a vector, estimator.coef_.ravel()."
+    if kind == "outlier_detector":
+        return f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}"
+    return f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise {WAY_OUT}"
+
+
+def _is_fitted(final: Any) -> bool:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(final)
+    except Exception as err:  # an object that is not scikit-learn's kind gets the benefit of the doubt
+        return not isinstance(err, NotFittedError)
+    return True
+
+
+def _as_table(X: Any) -> Any:
+    # Lists of documents and of mixed columns are left to the steps that know how to read them.
+    if hasattr(X, "shape"):
+        return X
+    try:
+        M = np.asarray(X)
+    except ValueError as err:
+        raise InputError("X must be a rectangular table of numbers, got rows of unequal length.") from err
+    if M.ndim == 0:
+        raise InputError(f"X must be a table of rows and columns, got {type(X).__name__}.")
+    return X if M.dtype.kind in "OUS" else M
+
+
+def _same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
+    """Refuse columns other than those seen in fit; a note when they cannot be compared."""
+    if steps and "ColumnTransformer" in sklearn_names(steps[0][1]):
+        return ()  # picks its columns by name and has its own say about the others
+    fitted, given = getattr(estimator, "feature_names_in_", None), _check.column_names(X)
+    if fitted is not None and given is not None:
+        _same_names(list(fitted), given)
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else None
+    expected = getattr(estimator, "n_features_in_", width)
+    if width is not None and width != expected:
+        raise EstimatorError(
+            f"X has {width} columns but {type(estimator).__name__} was fitted on {expected}: pass X as it was given "
+            f"to fit; if the classifier is the last step of a Pipeline, pass the whole Pipeline and the raw X."
+        )
+    if fitted is None or given is not None:
+        return ()
+    return ("the estimator was fitted on named columns but X has no names: their order could not be checked.",)
+
+
+def _same_names(fitted: list[str], given: list[str]) -> None:
+    missing = [c for c in fitted if c not in set(given)]
+    unexpected = [c for c in given if c not in set(fitted)]
+    if missing or unexpected:
+        parts = [f"missing {_check.listed(missing)}"] * bool(missing)
+        parts += [f"unexpected {_check.listed(unexpected)}"] * bool(unexpected)
+        raise EstimatorError(f"the columns of X are not those seen in fit: {'; '.join(parts)}. Pass the same columns.")
+    if fitted != given:
+        raise EstimatorError("the columns of X are in another order than in fit: pass X[estimator.feature_names_in_].")
+
+
+def _as_vector(w: Any, X: Any) -> Floats:
+    got = "None" if w is None else f"the text {w!r}" if isinstance(w, str) else type(w).__name__
+    try:
+        vector = np.asarray(w.toarray() if _check.is_sparse(w) else w, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise EstimatorError(f"{EXPECTED}, got {got}.") from err
+    if w is None or isinstance(w, str | bytes) or vector.ndim == 0:
+        raise EstimatorError(f"{EXPECTED}, got {got}.")
+    if vector.ndim > 2 or (vector.ndim == 2 and 1 not in vector.shape):
+        raise EstimatorError(f"{EXPECTED}, got an array of shape {vector.shape}: pass one weight per column of X.")
+    index, columns = [str(i) for i in getattr(w, "index", ())] if hasattr(w, "iloc") else [], _check.column_names(X)
+    if columns is not None and index != columns and sorted(index) == sorted(columns):
+        raise EstimatorError("the weights are named like the columns of X but in another order: pass w[X.columns].")
+    return vector.ravel()
+
+
+def _note_on_search(search: Any) -> str:
+    return f"{type(search).__name__} chose among candidates with the help of y; that choice is not accounted for."
+
+
+def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
+    what = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
+    return (f"{what} saw y: the weights were mapped back to the {width} columns before it.",) if steps else ()
+
+
+def _notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
+    notes = tuple(
+        f"step {s} is not scikit-learn's and was taken not to look at y; if it uses y, the answer is optimistic: "
+        f"then {WAY_OUT}"
+        for s in steps
+    )
+    for note in notes:
+        warnings.warn(note, TrustWarning, stacklevel=4)
+    return notes

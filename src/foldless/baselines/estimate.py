@@ -1,0 +1,118 @@
+"""The result of a baseline: a float that remembers where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.special import stdtrit
+
+from foldless._check import in_open_interval
+from foldless.errors import InputError
+
+Interval = tuple[float, float]
+Bounds = Callable[[float], Interval]
+
+NO_INTERVAL = "its spread over data sets cannot be read off one data set"
+
+
+class AUCEstimate(float):
+    """An estimated AUC: usable as a plain number, with its method, standard error and interval.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    method : str
+        Short name of the method, such as ``"cv-mean"``.
+    se : float, optional
+        Standard error, where the method has one.
+    bounds : callable, optional
+        Maps a level in (0, 1) to the two ends of the interval; picklable.
+    reason : str
+        Why there is no interval, when `bounds` is None.
+    details : mapping, optional
+        What else the method computed, for example the AUC of each fold.
+
+    Examples
+    --------
+    >>> auc = AUCEstimate(0.75, method="resubstitution", reason="training scores are optimistic")
+    >>> auc
+    AUCEstimate(0.75, method='resubstitution')
+    >>> auc + 0.25
+    1.0
+    >>> auc.interval()
+    Traceback (most recent call last):
+    foldless.errors.InputError: the method 'resubstitution' has no interval: training scores are optimistic.
+    """
+
+    __slots__ = ("_bounds", "_reason", "details", "method", "se")
+
+    method: str
+    se: float | None
+    details: Mapping[str, Any]
+    _bounds: Bounds | None
+    _reason: str
+
+    def __new__(
+        cls,
+        value: float,
+        *,
+        method: str,
+        se: float | None = None,
+        bounds: Bounds | None = None,
+        reason: str = NO_INTERVAL,
+        details: Mapping[str, Any] | None = None,
+    ) -> AUCEstimate:
+        self = super().__new__(cls, value)
+        frozen = MappingProxyType({key: _frozen(item) for key, item in (details or {}).items()})
+        fields = {"method": method, "se": se, "details": frozen, "_bounds": bounds, "_reason": reason}
+        for name, item in fields.items():
+            object.__setattr__(self, name, item)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"an AUCEstimate cannot be changed: {name!r} is read-only.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"an AUCEstimate cannot be changed: {name!r} is read-only.")
+
+    def __repr__(self) -> str:
+        se = "" if self.se is None else f", se={self.se:.4g}"
+        return f"AUCEstimate({float(self):.6g}, method={self.method!r}{se})"
+
+    # Printed in a table or an f-string, it should look like the number that it is.
+    __str__ = float.__repr__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (float(self), self.method, self.se, self._bounds, self._reason, dict(self.details))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Confidence interval, within [0, 1]; an `InputError` gives the reason where there is none."""
+        level = in_open_interval(level, "level")
+        if self._bounds is None:
+            raise InputError(f"the method {self.method!r} has no interval: {self._reason}.")
+        low, high = self._bounds(level)
+        return max(0.0, float(low)), min(1.0, float(high))
+
+
+def _rebuild(
+    value: float, method: str, se: float | None, bounds: Bounds | None, reason: str, details: dict[str, Any]
+) -> AUCEstimate:
+    return AUCEstimate(value, method=method, se=se, bounds=bounds, reason=reason, details=details)
+
+
+def _frozen(item: Any) -> Any:
+    if not isinstance(item, np.ndarray):
+        return item
+    item = item.copy()
+    item.setflags(write=False)
+    return item
+
+
+def student_t(level: float, *, center: float, se: float, df: int) -> Interval:
+    """Student's t interval around a mean."""
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    return center - half, center + half

@@ -1,0 +1,156 @@
+"""Scores of a fitted classifier or of a weight vector: the one place that looks inside estimators.
+
+Scores always point towards the positive class: for an estimator, choosing its first class as
+`pos_label` turns the score as well (scikit-learn's scorers do the same), so the AUC of an
+estimator does not depend on which class is called positive. A bare weight vector carries no
+labels; there the AUC becomes one minus itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foldless._check import (
+    Array,
+    Floats,
+    Labels,
+    as_labels,
+    as_matrix,
+    as_weights,
+    finite_scores,
+    is_frame,
+    is_sparse,
+    same_length,
+)
+from foldless.errors import EstimatorError, InputError
+
+
+@dataclass(frozen=True)
+class LinearView:
+    """A linear classifier as a direction: its weights, and the scores without the intercept."""
+
+    w: Floats
+    scores: Floats
+
+
+def is_estimator(model: Any) -> bool:
+    """True for an object with scikit-learn's fit or scoring methods."""
+    return any(hasattr(model, name) for name in ("fit", "decision_function", "predict_proba"))
+
+
+def as_table(X: Any) -> Any:
+    """X ready for an estimator: frames stay frames, as a pipeline may choose columns by name."""
+    return X if is_frame(X) else as_matrix(X)
+
+
+def training_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Floats, Labels]:
+    """Scores of every row by a fitted estimator or a weight vector, with the labels."""
+    labels = model_labels(model, X, y, pos_label)
+    if is_estimator(model):
+        return estimator_scores(model, as_table(X), labels.positive_label), labels
+    return _vector_view(model, X).scores, labels
+
+
+def linear_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[LinearView, Labels]:
+    """The same for methods that need the direction itself, not only the scores."""
+    labels = model_labels(model, X, y, pos_label)
+    if is_estimator(model):
+        return estimator_view(model, as_table(X), labels.positive_label), labels
+    return _vector_view(model, X), labels
+
+
+def model_labels(model: Any, X: Any, y: Any, pos_label: Any) -> Labels:
+    """Labels of y, checked against X and against the classes of a fitted estimator."""
+    labels = as_labels(y, pos_label=pos_label, classes=_classes(model) if is_estimator(model) else None)
+    same_length(as_table(X).shape[0], labels.positive.size)
+    return labels
+
+
+def _classes(model: Any) -> Array:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    name = _name(model)
+    if isinstance(model, type):
+        raise EstimatorError(f"expected a fitted {name}, got the class itself: create and fit it, {name}().fit(X, y).")
+    try:
+        check_is_fitted(model)
+    except NotFittedError as err:
+        raise EstimatorError(f"expected a fitted classifier, got an unfitted {name}: call fit(X, y) first.") from err
+    classes = np.asarray(getattr(model, "classes_", ()))
+    if classes.shape != (2,):
+        raise EstimatorError(
+            f"expected a classifier fitted on two classes, got a {name} with {classes.size}: fit it on two classes."
+        )
+    return classes
+
+
+def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
+    """Scores towards the positive class: decision_function, else the probability of that class."""
+    if hasattr(model, "decision_function"):
+        scores = np.asarray(model.decision_function(X), dtype=np.float64) * _sign(model, positive_label)
+    elif hasattr(model, "predict_proba"):
+        scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, list(model.classes_).index(positive_label)]
+    else:
+        raise EstimatorError(
+            f"expected decision_function or predict_proba, got a {_name(model)} with neither: "
+            f"AUC needs scores, choose a classifier that gives them."
+        )
+    if not np.all(np.isfinite(scores)):
+        raise InputError(f"{_name(model)} gave NaN or infinite scores: check X for extreme values and rescale it.")
+    return scores
+
+
+def estimator_view(model: Any, X: Any, positive_label: Any) -> LinearView:
+    """Direction and scores in the space where the weights live: behind the transformers of a pipeline."""
+    model = getattr(model, "best_estimator_", model)
+    last, Z = model, X
+    if hasattr(model, "steps"):
+        last, Z = model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X
+    M = as_matrix(Z)
+    w = _coefficients(last, M.shape[1]) * _sign(model, positive_label)
+    return LinearView(w, _project(M, w))
+
+
+def _coefficients(model: Any, n_features: int) -> Floats:
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        raise EstimatorError(
+            f"expected a linear classifier with coef_, got a {_name(model)}: "
+            f"pass a linear one, or use a baseline that needs scores only."
+        )
+    w = np.asarray(coef.toarray() if is_sparse(coef) else coef, dtype=np.float64)
+    if w.size != n_features:
+        raise EstimatorError(
+            f"expected one weight per column of X ({n_features}), got coef_ of shape {w.shape}: "
+            f"fit on two classes and on the columns of this X."
+        )
+    return w.ravel()
+
+
+def _sign(model: Any, positive_label: Any) -> float:
+    return 1.0 if model.classes_[1] == positive_label else -1.0
+
+
+def _vector_view(w: Any, X: Any) -> LinearView:
+    M = as_matrix(X)
+    weights = as_weights(w, M.shape[1])
+    if weights.ndim == 2 and weights.shape[1] > 1:
+        raise InputError(f"w must be one weight vector, got {weights.shape[1]} columns: pass them one at a time.")
+    weights = weights.ravel()
+    return LinearView(weights, _project(M, weights))
+
+
+def _project(M: Any, w: Floats) -> Floats:
+    # Overflow is reported by finite_scores, with the row; NumPy's warning would only come before it.
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(M @ w, dtype=np.float64)
+    finite_scores(scores, M)
+    return scores
+
+
+def _name(model: Any) -> str:
+    return model.__name__ if isinstance(model, type) else type(model).__name__

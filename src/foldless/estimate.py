@@ -1,0 +1,330 @@
+"""The public entry points: fitted classifier and data in, result object out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+
+from foldless import _check, in_sample
+from foldless._check import Floats
+from foldless.anatomy import LinearView, take_apart
+from foldless.auc import AUCPosterior
+from foldless.error import ErrorPosterior, RatePair
+from foldless.errors import InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.honest.analysis import Analysis, HonestScores
+from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.statistics import statistic_of_scores
+from foldless.moments import project
+from foldless.prior import Prior
+from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
+
+Method = Literal["auto", "loo", "in-sample"]
+
+
+def cbauc(w: Any, X: Any, y: Any, *, prior: Prior | None = None, pos_label: Any = None) -> Any:
+    """The paper's number: posterior expectation of the AUC of linear classifiers on their training data.
+
+    With the posterior hyperparameters of `prior` (Hassan et al. 2019, Proposition 1),
+
+        CBAUC(w) = t_k.cdf( a sqrt(k/s) / sqrt(2 + 1/nu0* + 1/nu1*) ),
+        a = w'(m1* - m0*),  s = w'S*w,  k = kappa + N - P + 1.
+
+    It costs one pass over X. Unless there are far fewer features than rows it is badly optimistic;
+    `auc_posterior` is the honest question to ask.
+
+    Parameters
+    ----------
+    w : array of shape (P,) or (P, K)
+        Weights of one classifier, or of K of them, one per column.
+    X : array, sparse matrix or data frame of shape (N, P)
+    y : array of shape (N,)
+        Two classes of any type; the later in sorted order is the positive one.
+    prior : Prior, optional
+        `Prior.paper()` by default.
+    pos_label : optional
+        The class that high scores stand for, if not the later one.
+
+    Returns
+    -------
+    float, or array of shape (K,) for a matrix of weights.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(fl.cbauc([-1.0, -1.0, 1.0, 1.0], X[50:], y[50:]), 4)
+    0.9803
+    """
+    prior = _conjugate_prior(prior)
+    M = _check.as_matrix(X)
+    W = _check.as_weights(w, M.shape[1])
+    labels = _check.as_labels(y, pos_label=pos_label)
+    _check.same_length(M.shape[0], labels.positive.size)
+    scores = project(M, W)
+    _check.finite_scores(scores, M)
+    mean = in_sample.mean_auc(M, labels.positive, W, scores, prior)
+    return float(mean) if W.ndim == 1 else mean
+
+
+def auc_posterior(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: Method = "auto",
+    prior: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> AUCPosterior:
+    """Posterior of the AUC that a fitted linear classifier has on new data, from its training data.
+
+    Parameters
+    ----------
+    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
+    X, y : the data that it was fitted on
+    method : {"auto", "loo", "in-sample"}
+        "loo" (the default under "auto") judges every row by what its score would have been without it,
+        in closed form; nothing is refitted. "in-sample" is the paper's model on the training scores:
+        optimistic unless there are far fewer features than rows, and it warns then.
+    prior : EffectPrior for "loo", Prior for "in-sample", optional
+        `EffectPrior.default()` and `Prior.paper()` by default.
+    groups : array of shape (N,), optional
+        Labels of dependent rows: patients, sessions, runs.
+    sample_weight : array of shape (N,), optional
+        The weights given to ``fit``, if any.
+    pos_label : optional
+        The positive class; by default the second of ``classes_``. For a weight vector, the class that
+        high scores stand for.
+
+    Returns
+    -------
+    AUCPosterior
+        Its ``method`` reads "loo", "loo-surrogate" (the training objective has no closed form, the nearest
+        ridge regression stands in for it) or "in-sample"; its ``notes`` say what a reader must know.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, :10], y[:60]
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    >>> fl.auc_posterior(model, X, y)
+    AUCPosterior(...)
+    """
+    view = take_apart(estimator, X, y, pos_label=pos_label)
+    n0, n1 = view.labels.n0, view.labels.n1
+    if _chosen(method) == "in-sample":
+        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        effect = in_sample.separation(view, conjugate)
+        return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
+    answer = _analysed(view, prior, groups, sample_weight)
+    return AUCPosterior.from_effect(answer.effect, answer.removed.method, n0, n1, answer.notes, answer.details())
+
+
+def auc_posterior_from_scores(
+    y: Any, scores: Any, *, prior: Any = None, groups: Any = None, pos_label: Any = None
+) -> AUCPosterior:
+    """Posterior of the AUC from held-out scores of any classifier, linear or not.
+
+    The rows must not have been used in the fit. `scores` may be on any scale, larger for the positive class.
+
+    Parameters
+    ----------
+    y : array of shape (N,)
+        Two classes of any type.
+    scores : array of shape (N,)
+    prior : EffectPrior, optional
+    groups : array of shape (N,), optional
+        Labels of dependent rows.
+    pos_label : optional
+        The class that high scores stand for, if not the later one.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> post = fl.auc_posterior_from_scores([0, 0, 0, 1, 1, 1], [0.1, 0.4, 0.2, 0.3, 0.9, 0.7])
+    >>> 0.6 < post.mean < 0.95
+    True
+    """
+    z = _score_vector(scores)
+    labels = _check.as_labels(y, pos_label=pos_label)
+    _check.same_length(z.size, labels.positive.size)
+    if min(labels.n0, labels.n1) < 2:
+        raise InputError("each class needs at least two rows: the spread of one score is unknown.")
+    if np.ptp(z) == 0:
+        raise InputError("scores are all equal: they rank no row above another.")
+    codes = None if groups is None else _check.as_groups(groups, labels.positive, fewest=2)
+    statistic = statistic_of_scores(z, labels.positive, codes)
+    effect = separation_posterior(statistic, _effect_prior(prior))
+    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, (), {"pair_auc": statistic.pair_auc})
+
+
+def honest_scores(
+    estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
+) -> HonestScores:
+    """Leave-one-out scores and leave-pair-out AUC from one fit; parameters as in `auc_posterior`.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, :10], y[:60]
+    >>> fl.honest_scores(RidgeClassifier().fit(X, y), X, y).scores.shape
+    (60,)
+    """
+    view = take_apart(estimator, X, y, pos_label=pos_label)
+    return _analysed(view, None, groups, sample_weight).scores()
+
+
+def roc_posterior(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: Method = "auto",
+    prior: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> ROCPosterior:
+    """Posterior of the ROC curve of a fitted linear classifier; parameters as in `auc_posterior`.
+
+    With "loo" the curve is binormal with unequal variances, and its area has the posterior of
+    `auc_posterior`.
+
+    Returns
+    -------
+    ROCPosterior
+    """
+    view = take_apart(estimator, X, y, pos_label=pos_label)
+    n0, n1 = view.labels.n0, view.labels.n1
+    if _chosen(method) == "in-sample":
+        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        curves = SeparationCurves(in_sample.separation(view, conjugate))
+        return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
+    answer = _analysed(view, prior, groups, sample_weight)
+    binormal = BinormalCurves.from_variances(answer.effect, *answer.class_variances())
+    return ROCPosterior(binormal, answer.removed.method, n0, n1, answer.notes)
+
+
+def error_posterior(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: Method = "auto",
+    prior: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    threshold: float = 0.0,
+    prevalence: float | None = None,
+    covariance: Literal["common", "per-class"] | None = None,
+) -> ErrorPosterior:
+    """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted linear classifier.
+
+    Parameters
+    ----------
+    threshold : float
+        Rows with ``decision_function > threshold`` (oriented towards the positive class) count as positive.
+    prevalence : float, optional
+        Share of the positive class where the classifier will be used; its share in y by default.
+    covariance : {"common", "per-class"}, optional
+        In-sample only: one covariance for both classes (the default), or one for each (Dalton and
+        Dougherty 2011). With "loo" each class has its own spread.
+
+    The other parameters are those of `auc_posterior`; with "loo" there is no prior here.
+
+    Returns
+    -------
+    ErrorPosterior
+    """
+    threshold = _check.as_number(threshold, "threshold")
+    if covariance not in (None, "common", "per-class"):
+        raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
+    view = take_apart(estimator, X, y, pos_label=pos_label)
+    n0, n1 = view.labels.n0, view.labels.n1
+    share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
+    if _chosen(method) == "in-sample":
+        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        rates = _in_sample_rates(view, conjugate, threshold, covariance or "common")
+        return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
+    if prior is not None or covariance is not None:
+        raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
+    answer = _analysed(view, None, groups, sample_weight)
+    rates = RatePair.separate_scales(*answer.class_effects(threshold))
+    return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, answer.notes)
+
+
+def _analysed(view: LinearView, prior: Any, groups: Any, sample_weight: Any) -> Analysis:
+    analysis = Analysis.of(view, _effect_prior(prior), groups, sample_weight)
+    if analysis.strained is not None:
+        warnings.warn(analysis.strained, TrustWarning, stacklevel=3)
+    return analysis
+
+
+def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covariance: str) -> RatePair:
+    if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
+        raise PriorError(
+            f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), Prior.niw() "
+            f"or Prior.improper(), or method='loo'."
+        )
+    if covariance == "common":
+        return RatePair.shared_scale(*in_sample.error_effects(view, prior, threshold))
+    return RatePair.separate_scales(*in_sample.class_error_effects(view, prior, threshold))
+
+
+def _in_sample_notes(view: LinearView, prior: Prior) -> tuple[str, ...]:
+    warning = in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
+    if warning is None:
+        return view.notes
+    warnings.warn(warning, OptimismWarning, stacklevel=3)
+    return (*view.notes, warning)
+
+
+def _chosen(method: Any) -> str:
+    if method not in ("auto", "loo", "in-sample"):
+        raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {method!r}.")
+    return "in-sample" if method == "in-sample" else "loo"
+
+
+def _conjugate_prior(prior: Any, groups: Any = None, sample_weight: Any = None) -> Prior:
+    if groups is not None:
+        raise InputError("the in-sample method takes rows as independent and has no groups: use method='loo'.")
+    if sample_weight is not None:
+        raise InputError("the in-sample method does not look at how the fit was made: leave sample_weight out.")
+    if prior is None:
+        return Prior.paper()
+    if not isinstance(prior, Prior):
+        raise PriorError(f"the in-sample method takes a Prior such as Prior.paper(), got {type(prior).__name__}.")
+    return prior
+
+
+def _effect_prior(prior: Any) -> EffectPrior:
+    if prior is None:
+        return EffectPrior.default()
+    if not isinstance(prior, EffectPrior):
+        raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
+    return prior
+
+
+def _score_vector(scores: Any) -> Floats:
+    try:
+        z = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError("scores must be numbers: one per row.") from err
+    if z.ndim != 1:
+        raise InputError(f"scores must be one number per row, got an array of shape {z.shape}.")
+    if not np.all(np.isfinite(z)):
+        raise InputError(f"scores hold {int(np.sum(~np.isfinite(z)))} NaN or infinite value(s): drop those rows.")
+    return z

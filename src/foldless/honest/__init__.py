@@ -1,0 +1,183 @@
+"""Honest scores from one fit: what each row would have scored had it not been in the training set.
+
+describe     what did the classifier minimise?                      objectives/
+optimum      is the fit at its optimum? if not, go there            polish
+surrogate    no closed form: the nearest ridge regression           surrogate
+by_row       scores without a row, and without a pair of rows       removal, row_scores; grouped, group_scores
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foldless._check import Floats
+from foldless.errors import InputError
+from foldless.honest.design import Ints
+from foldless.honest.group_scores import by_group
+from foldless.honest.objective import Objective
+from foldless.honest.objectives import describe
+from foldless.honest.polish import Optimum, optimum
+from foldless.honest.problem import Problem
+from foldless.honest.result import Removed
+from foldless.honest.row_scores import Honest, by_row
+from foldless.honest.sampling import evaluated_rows
+from foldless.honest.surrogate import surrogate_problem
+
+if TYPE_CHECKING:
+    from foldless.anatomy import LinearView
+
+__all__ = ["Objective", "Removed", "describe", "remove_rows"]
+
+MAX_ROWS = 4000
+WORTH_SAYING = 0.9999  # cosines above this leave every figure where it was
+MATERIAL = 0.99
+POOR_MATCH = 0.5
+
+
+def remove_rows(
+    view: LinearView, *, sample_weight: Any = None, groups: Any = None, max_rows: int = MAX_ROWS
+) -> Removed:
+    """Scores of all rows, and of all pairs of one positive and one negative row, under fits that lack them.
+
+    Nothing is refitted: the shifts follow in closed form from the optimum of the training objective.
+
+    Parameters
+    ----------
+    view : LinearView
+        The classifier and its training rows, from `foldless.anatomy.take_apart`.
+    sample_weight : array of shape (N,), optional
+        Weights given to fit.
+    groups : array of shape (N,), optional
+        Labels of dependent rows; groups are removed whole.
+    max_rows : int
+        Above this many rows, pairs are evaluated on a fixed random subset of about max_rows/4 rows per class.
+
+    Returns
+    -------
+    Removed
+    """
+    weight, codes = _checked_weight(sample_weight, view), _checked_groups(groups, view)
+    rows = evaluated_rows(view.labels.positive, codes, max_rows)
+    objective = describe(view, weight)
+    if objective is None:
+        return _with_surrogate(view, weight, rows, codes)
+    return _with_objective(view, objective, rows, codes)
+
+
+def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None) -> Removed:
+    design, found = optimum(objective)
+    z, loss = found.point.scores, objective.loss
+    problem = Problem(
+        view.labels.positive,
+        z,
+        1.0,
+        loss.gradient(z),
+        loss.curvature(z),
+        design,
+        found.curvature,
+        objective.readout,
+    )
+    return _removed(
+        problem,
+        _honest(problem, rows, codes),
+        codes,
+        method="loo",
+        family=objective.name,
+        residual=found.residual_before,
+        polished=found.polished,
+        direction_cosine=found.direction_cosine,
+        match=1.0,
+        notes=_notes_on_convergence(found) + _note_on_subset(rows, view),
+    )
+
+
+def _with_surrogate(view: LinearView, weight: Floats | None, rows: Ints, codes: Ints | None) -> Removed:
+    problem, match = surrogate_problem(view, weight)
+    name = "weights" if view.estimator is None else type(view.estimator).__name__
+    return _removed(
+        problem,
+        _honest(problem, rows, codes),
+        codes,
+        method="loo-surrogate",
+        family=name,
+        residual=float("nan"),
+        polished=False,
+        direction_cosine=1.0,
+        match=match,
+        notes=(_note_on_surrogate(name, match), *_note_on_subset(rows, view)),
+    )
+
+
+def _honest(problem: Problem, rows: Ints, codes: Ints | None) -> Honest:
+    return by_row(problem, rows) if codes is None else by_group(problem, rows, codes)
+
+
+def _removed(problem: Problem, honest: Honest, codes: Ints | None, **how: Any) -> Removed:
+    return Removed(**vars(honest), z=problem.in_sample(), groups=codes, **how)
+
+
+# ---- what the user must know
+
+
+def _notes_on_convergence(found: Optimum) -> tuple[str, ...]:
+    if not found.polished or found.direction_cosine >= WORTH_SAYING:
+        return ()
+    fact = f"the fit had not converged (optimality residual {found.residual_before:.2g})"
+    if found.direction_cosine >= MATERIAL:
+        return (f"{fact}; its optimum, which points the same way, was used instead.",)
+    return (
+        f"{fact} and its optimum points elsewhere (cosine {found.direction_cosine:.2f}): the figures are those of the "
+        f"converged classifier, not of yours. Fit with a smaller tol and a larger max_iter, or a stronger penalty.",
+    )
+
+
+def _note_on_surrogate(name: str, match: float) -> str:
+    note = f"no closed form for {name}: the nearest ridge regression stands in for its training (match {match:.2f})."
+    if match >= POOR_MATCH:
+        return note
+    return f"{note} That is far from it: the answer is right if the weights owe little to these labels."
+
+
+def _note_on_subset(rows: Ints, view: LinearView) -> tuple[str, ...]:
+    if len(rows) == view.labels.positive.size:
+        return ()
+    return (f"pairs were evaluated on {len(rows)} of {view.labels.positive.size} rows, drawn at random.",)
+
+
+# ---- checks
+
+
+def _checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
+    N = view.labels.positive.size
+    if sample_weight is None:
+        return None
+    s = np.asarray(sample_weight, dtype=np.float64)
+    if s.ndim == 0:
+        s = np.full(N, float(s))
+    if s.shape != (N,) or not np.all(np.isfinite(s)) or np.any(s < 0) or not s.any():
+        raise InputError(
+            f"sample_weight must be {N} finite weights, none negative and not all zero, got shape {s.shape}: "
+            f"pass the weights given to fit."
+        )
+    return s
+
+
+def _checked_groups(groups: Any, view: LinearView) -> Ints | None:
+    positive = view.labels.positive
+    if groups is None:
+        if min(view.labels.n1, view.labels.n0) < 2:
+            raise InputError("each class needs at least two rows: with one removed, none would be left to train on.")
+        return None
+    labels = np.asarray(groups)
+    if labels.shape != positive.shape:
+        raise InputError(f"groups must be one label per row ({positive.size}), got shape {labels.shape}.")
+    codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    fewest = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
+    if fewest < 3:
+        raise InputError(
+            f"each class must occur in at least three groups, got {fewest}: with two groups removed, "
+            f"no row of the class would be left to train on. Use finer groups, or none if rows are independent."
+        )
+    return codes

@@ -1,0 +1,100 @@
+"""The leave-one-out analysis of one classifier, from which every honest result is read off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from foldless._check import Floats
+from foldless.anatomy import LinearView
+from foldless.grid import GridEffect
+from foldless.honest import MATERIAL, rates, remove_rows
+from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.result import Removed
+from foldless.honest.statistics import SeparationStatistic, statistic_of_removed
+from foldless.student import StudentEffect
+
+
+@dataclass(frozen=True, eq=False)
+class HonestScores:
+    """What the training rows would have scored had they not been in the training set.
+
+    Attributes
+    ----------
+    scores : array of shape (N,)
+        Leave-one-out scores. Do not pool them into an AUC: the class balance moves with the removed row.
+    pair_auc : float
+        Leave-pair-out AUC, free of that bias.
+    noise_share : float
+        Share of the variance of the scores that is due to the training set, from 0 to 1.
+    residual : float
+        Optimality residual of the fit, nan where the training objective is unknown.
+    match : float
+        How closely a surrogate matches the classifier; 1 where the objective is known.
+    method, notes
+        As in `AUCPosterior`.
+    """
+
+    scores: Floats
+    pair_auc: float
+    noise_share: float
+    residual: float
+    match: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Honest scores, their statistic, and the posterior of the separation."""
+
+    removed: Removed
+    statistic: SeparationStatistic
+    effect: GridEffect
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> Analysis:
+        """Remove rows, sum up, apply the prior."""
+        removed = remove_rows(view, groups=groups, sample_weight=sample_weight)
+        statistic = statistic_of_removed(removed)
+        return cls(removed, statistic, separation_posterior(statistic, prior), view.notes + removed.notes)
+
+    @property
+    def strained(self) -> str | None:
+        """What deserves a warning: the figures are those of another classifier than the user's."""
+        return self.removed.notes[0] if self.removed.direction_cosine < MATERIAL else None
+
+    def scores(self) -> HonestScores:
+        """The public face of the honest scores."""
+        return HonestScores(
+            scores=self.removed.loo,
+            pair_auc=self.statistic.pair_auc,
+            noise_share=self.statistic.noise_share,
+            residual=self.removed.residual,
+            match=self.removed.match,
+            method=self.removed.method,
+            notes=self.notes,
+        )
+
+    def details(self) -> dict[str, Any]:
+        """Further figures for the summary of a result."""
+        known = self.removed.method == "loo"
+        return {
+            "family": self.removed.family,
+            "pair_auc": self.statistic.pair_auc,
+            "noise_share": self.statistic.noise_share,
+            "residual": self.removed.residual if known else None,
+            "polished": self.removed.polished,
+            "match": None if known else self.removed.match,
+            "groups": None if self.removed.groups is None else int(self.removed.groups.max()) + 1,
+        }
+
+    def class_variances(self) -> tuple[float, float, float, float]:
+        """(v0, v1, df0, df1) of the honest scores."""
+        v0, v1 = rates.class_variances(self.removed)
+        return v0, v1, self.statistic.units0 - 1.0, self.statistic.units1 - 1.0
+
+    def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
+        """Standardised distances of both classes from the threshold."""
+        return rates.class_effects(self.removed, self.statistic.noise_share, threshold)

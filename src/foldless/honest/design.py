@@ -1,0 +1,139 @@
+"""The rows of a linear model, in whichever coordinates are fewer: columns (P < N) or rows (P >= N).
+
+With P >= N every quantity of a penalised fit lives in the span of the rows. The Gram matrix K = A A' is
+factored once, K = L L' (pivoted Cholesky, so rank deficiency is no obstacle), and L, N x rank, takes the place of A:
+penalties and scores are the same in the new coordinates, c = Q'w with A = L Q'. From there on, one code path
+serves both cases, and no formula subtracts two large numbers, as K - K r (I + r K r)^-1 r K would at small penalties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack, solve_triangular
+
+from foldless._check import Floats, is_sparse
+
+Ints = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
+
+BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
+
+
+@dataclass(frozen=True)
+class Design:
+    """Matrix A of shape (N, k) and the products that fitting and removal need.
+
+    `pivots` is None for the columns of X themselves; in row-space coordinates it lists the rows whose block of
+    `matrix` is triangular.
+    """
+
+    matrix: Any
+    pivots: Ints | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.matrix.shape[0])
+
+    def scores(self, coef: Floats) -> Floats:
+        """A c."""
+        return np.asarray(self.matrix @ coef, dtype=np.float64)
+
+    def back(self, g: Floats, centre: Floats | None) -> Floats:
+        """(A - 1 centre')' g."""
+        product = np.asarray(self.matrix.T @ g, dtype=np.float64)
+        return product if centre is None else product - centre * g.sum()
+
+    def mean(self, d: Floats) -> Floats:
+        """Mean row under the weights d."""
+        return np.asarray(self.matrix.T @ d / d.sum(), dtype=np.float64)
+
+    def gram(self, d: Floats, centre: Floats | None) -> Floats:
+        """(A - 1 centre')' diag(d) (A - 1 centre'), shape (k, k)."""
+        if is_sparse(self.matrix):
+            return _sparse_gram(self.matrix, d, centre)
+        total = np.zeros((self.matrix.shape[1],) * 2)
+        root = np.sqrt(d)
+        for part in blocks(self.n_rows, self.matrix.shape[1]):
+            rows = self.rows(part, centre) * root[part, None]
+            total += rows.T @ rows
+        return total
+
+    def rows(self, index: Any, centre: Floats | None) -> Floats:
+        """Dense rows A[index] - centre."""
+        part = self.matrix[index]
+        dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+        return dense if centre is None else dense - centre
+
+    def coefficients(self, w: Floats, scores: Floats) -> Floats:
+        """Coordinates of the weight vector w, given its scores A w."""
+        if self.pivots is None:
+            return w
+        rank = self.matrix.shape[1]
+        top = self.pivots[:rank]
+        return np.asarray(solve_triangular(self.matrix[top], scores[top], lower=True))
+
+
+def build_design(X: Any, *, constant: float, free_intercept: bool) -> Design:
+    """Columns of X, or the row space when there are at least as many columns as rows."""
+    if X.shape[1] + (constant != 0) < X.shape[0]:
+        return Design(_with_constant(X, constant))
+    return row_space(gram_of_rows(X, centred=free_intercept) + constant**2)
+
+
+def gram_of_rows(X: Any, *, centred: bool) -> Floats:
+    """K = A A', A the rows of X, less their mean if `centred`; N x N, one pass over X in blocks of columns."""
+    if is_sparse(X):
+        K = np.asarray((X @ X.T).toarray(), dtype=np.float64)
+        return _double_centred(K) if centred else K
+    K = np.zeros((X.shape[0],) * 2)
+    for part in blocks(X.shape[1], X.shape[0]):
+        columns = np.asarray(X[:, part], dtype=np.float64)
+        if centred:
+            columns = columns - columns.mean(axis=0)
+        K += columns @ columns.T
+    return K
+
+
+def row_space(K: Floats) -> Design:
+    """Coordinates L with K = L L', from a pivoted Cholesky factorisation."""
+    factor, pivots, rank, _ = lapack.dpstrf(K, lower=1)
+    order = pivots - 1
+    lower = np.zeros((len(K), rank))
+    lower[order] = np.tril(factor)[:, :rank]
+    return Design(lower, order)
+
+
+def blocks(n: int, width: int) -> Iterator[slice]:
+    """Slices of range(n) such that slice x width stays within BLOCK_ENTRIES."""
+    step = max(1, BLOCK_ENTRIES // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
+
+
+def _with_constant(X: Any, constant: float) -> Any:
+    if constant == 0:
+        return X
+    column = np.full((X.shape[0], 1), constant)
+    if is_sparse(X):
+        from scipy.sparse import hstack
+
+        return hstack([X, column], format="csr")
+    return np.hstack([X, column])
+
+
+def _sparse_gram(matrix: Any, d: Floats, centre: Floats | None) -> Floats:
+    raw = np.asarray((matrix.T @ matrix.multiply(d[:, None]).tocsr()).toarray())
+    if centre is None:
+        return raw
+    cross = np.outer(matrix.T @ d, centre)
+    return np.asarray(raw - cross - cross.T + d.sum() * np.outer(centre, centre))
+
+
+def _double_centred(K: Floats) -> Floats:
+    mean = K.mean(axis=0)
+    return np.asarray(K - mean - mean[:, None] + mean.mean())

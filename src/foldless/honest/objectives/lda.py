@@ -1,0 +1,139 @@
+"""Linear discriminant analysis with fixed shrinkage, as ridge regression on t = +-1.
+
+With m1, m0 the masses of the classes, N = m1 + m0, W the within-class scatter, Delta the difference of the class means,
+c = m1 m0/N and shrinkage q,
+
+    w_lda = N/(1 - q) M^-1 Delta,   M = W + lam I,   lam = q/(1 - q) tr(W)/P,
+    w_ridge = kappa M^-1 Delta,     kappa = c (2 - d),   d = class difference of the ridge scores,
+
+so the two differ by the factor N / (kappa (1 - q)) only. A row has mass 1, except that the solvers "lsqr" and "eigen"
+weight each class covariance by its prior: then a class has mass N x prior. Priors also move the intercept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foldless._check import Floats, is_sparse
+from foldless.honest.design import Bools
+from foldless.honest.losses import SquaredLoss
+from foldless.honest.objective import Objective, Removal
+from foldless.honest.objectives._rows import targets
+
+if TYPE_CHECKING:
+    from foldless.anatomy import LinearView
+
+# Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
+MAX_SHRINKAGE = 1.0 - 1e-6
+
+
+def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """Objective of LinearDiscriminantAnalysis; None when shrinkage is estimated or the scatter is singular."""
+    q, positive = _shrinkage(view.estimator), view.labels.positive
+    N, P = view.X.shape
+    if q is None or (q == 0 and P + 2 > N):
+        # A singular scatter is inverted by dropping directions, which no ridge penalty does.
+        return None
+    kept, mass = 1.0 - min(q, MAX_SHRINKAGE), _row_mass(view)
+    means = _class_means(view.X, positive)
+    readout = _readout(view, mass, means, kept)
+    total1, total0 = readout.mass1, readout.mass0
+    mean_score = float((total1 * means[1] + total0 * means[0]) @ view.weights / N)
+    return Objective(
+        name="linear discriminant analysis",
+        loss=SquaredLoss(targets(view.labels), mass),
+        lam=(1.0 - kept) / kept * _within_scatter(view.X, positive, means, mass) / P,
+        X=view.X,
+        weights=view.weights / readout.slope,
+        intercept=(total1 - total0) / N - mean_score / readout.slope,
+        readout=readout,
+    )
+
+
+@dataclass(frozen=True)
+class DiscriminantScale:
+    """From ridge scores to discriminant scores: z_lda = slope (z - midpoint of the class means) + log prior odds.
+
+    Slope and midpoint belong to the fit and change with the rows that are removed. Both follow from the class
+    means of the honest ridge scores, which the normal equations give in closed form: over the remaining rows with
+    their masses, sum z = sum t and sum t z = t'z + lever, see `Removal`. What is neglected is that removal changes tr W
+    and with it the penalty; without shrinkage the scores are exact.
+    """
+
+    mass1: float
+    mass0: float
+    kept: float  # 1 - q
+    difference: float  # d of the full fit
+    log_odds: float | None  # None: follows the class counts
+
+    @property
+    def slope(self) -> float:
+        return float(self._slope(self.mass1, self.mass0, self.difference))
+
+    def in_sample(self, z: Floats) -> Floats:
+        return self.without(z, Removal(np.full(1, self.mass1), np.full(1, self.mass0), np.zeros(1)))
+
+    def without(self, scores: Floats, removed: Removal) -> Floats:
+        mass1, mass0 = removed.mass1, removed.mass0
+        sum_tz = self._sum_tz() + removed.lever
+        mean1, mean0 = 0.5 * (mass1 - mass0 + sum_tz) / mass1, 0.5 * (mass1 - mass0 - sum_tz) / mass0
+        odds = np.log(mass1 / mass0) if self.log_odds is None else self.log_odds
+        return np.asarray(self._slope(mass1, mass0, mean1 - mean0) * (scores - 0.5 * (mean1 + mean0)) + odds)
+
+    def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
+        N = mass1 + mass0
+        return N / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
+
+    def _sum_tz(self) -> float:
+        # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.
+        N = self.mass1 + self.mass0
+        return (self.mass1 - self.mass0) ** 2 / N + 2.0 * self.mass1 * self.mass0 / N * self.difference
+
+
+def _readout(view: LinearView, mass: Floats, means: Floats, kept: float) -> DiscriminantScale:
+    N, mass1 = mass.size, float(mass[view.labels.positive].sum())
+    # (1 - q)/N Delta' w_lda = Delta' M^-1 Delta =: r,  and d = 2 c r / (1 + c r).
+    cr = mass1 * (N - mass1) / N * kept / N * float((means[1] - means[0]) @ view.weights)
+    return DiscriminantScale(mass1, N - mass1, kept, 2.0 * cr / (1.0 + cr), _log_odds(view))
+
+
+def _row_mass(view: LinearView) -> Floats:
+    est: Any = view.estimator
+    if est.priors is None or est.solver == "svd":
+        return np.ones(view.labels.positive.size)
+    prior0, prior1 = _priors(view)
+    return np.where(view.labels.positive, prior1 / view.labels.n1, prior0 / view.labels.n0) * view.labels.positive.size
+
+
+def _log_odds(view: LinearView) -> float | None:
+    est: Any = view.estimator
+    if est.priors is None:
+        return None
+    prior0, prior1 = _priors(view)
+    return float(np.log(prior1 / prior0))
+
+
+def _priors(view: LinearView) -> tuple[float, float]:
+    est: Any = view.estimator
+    first, second = (float(p) for p in est.priors_)
+    return (second, first) if view.flipped else (first, second)
+
+
+def _shrinkage(est: Any) -> float | None:
+    if getattr(est, "covariance_estimator", None) is not None or isinstance(est.shrinkage, str):
+        return None
+    return 0.0 if est.shrinkage is None else float(est.shrinkage)
+
+
+def _class_means(X: Any, positive: Bools) -> Floats:
+    members = np.vstack([~positive, positive]).astype(np.float64)
+    return np.asarray(members @ X / members.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _within_scatter(X: Any, positive: Bools, means: Floats, mass: Floats) -> float:
+    """tr W."""
+    dense = X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    return float(mass @ ((dense - means[positive.astype(int)]) ** 2).sum(axis=1))

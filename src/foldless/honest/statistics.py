@@ -1,0 +1,194 @@
+"""From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
+
+For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores
+under the model fitted without both. Its mean sign is the leave-pair-out AUC. On the probit scale
+
+    m = mean Phi(diff / (sqrt2 b)),    dhat = sqrt(2 + 2 b^2 / v) Phi^-1(m)
+
+is a smoothed Mann-Whitney statistic: ranks for b = 0, the binormal estimate for infinite b.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from foldless._check import Floats
+from foldless.honest.design import Ints
+from foldless.honest.result import Removed
+
+Bools = npt.NDArray[np.bool_]
+
+BANDWIDTH = 2.0
+IQR_OF_NORMAL = 1.349
+# Beyond this the smoothed statistic no longer tells how far apart the classes are.
+MIN_TAIL = 1e-6
+MAX_SCORES = 2000  # per class, when all pairs of held-out scores are compared
+
+
+@dataclass(frozen=True)
+class SeparationStatistic:
+    """Estimated separation of the classes, and the variance of that estimate.
+
+    Attributes
+    ----------
+    estimate : dhat; infinite if the scores do not vary within the classes.
+    mean_variance, scale_variance : V(delta) = mean_variance + delta^2 scale_variance.
+    noise_share : rho, the part of the variance that stems from the training set, 0 for held-out scores.
+    units0, units1 : independent units (rows, or groups) per class.
+    df : degrees of freedom of the variance.
+    pair_auc : share of correctly ordered pairs.
+    """
+
+    estimate: float
+    mean_variance: float
+    scale_variance: float
+    noise_share: float
+    units0: int
+    units1: int
+    df: float
+    pair_auc: float
+
+    def variance(self, delta: Floats) -> Floats:
+        """Variance of the estimate when the separation is delta."""
+        return np.asarray(self.mean_variance + self.scale_variance * np.square(delta))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean difference of each row against the other class; their variances; the groups of the rows, if any."""
+
+    row1: Floats
+    row0: Floats
+    groups1: Ints | None = None
+    groups0: Ints | None = None
+
+    @cached_property
+    def v1(self) -> float:
+        return float(self.row1.var(ddof=1))
+
+    @cached_property
+    def v0(self) -> float:
+        return float(self.row0.var(ddof=1))
+
+    @property
+    def v(self) -> float:
+        return (self.v1 + self.v0) / 2
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Independent units per class: rows, or groups."""
+        if self.groups1 is None or self.groups0 is None:
+            return self.row0.size, self.row1.size
+        return len(np.unique(self.groups0)), len(np.unique(self.groups1))
+
+    def mean_variance(self) -> float:
+        """Variance of the difference of the class means; clustered over groups, which may hold both classes."""
+        if self.groups1 is None or self.groups0 is None:
+            return self.v1 / self.row1.size + self.v0 / self.row0.size
+        effects = np.concatenate([_deviations(self.row1), _deviations(self.row0)])
+        return clustered_square(effects, np.concatenate([self.groups1, self.groups0]))
+
+    def df(self) -> int:
+        if self.groups1 is None or self.groups0 is None:
+            return self.row0.size + self.row1.size - 2
+        return max(len(np.union1d(self.groups1, self.groups0)) - 2, 1)
+
+
+def statistic_of_removed(removed: Removed) -> SeparationStatistic:
+    """The statistic of honest scores, clustered if they came with groups.
+
+    V(delta) = (1 + rho)(s1/n1 + s0/n0) + delta^2/4 (s1^2/(n1-1) + s0^2/(n0-1)),  s_k = v_k / v.
+
+    The factor 1 + rho: every pair of rows enters the leave-one-out statistic twice (each tests the
+    model that the other helped to train), which doubles the variance of the noise part.
+    """
+    diff = removed.without_pair1 - removed.without_pair0
+    codes = removed.groups
+    groups = (None, None) if codes is None else (codes[removed.rows1], codes[removed.rows0])
+    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), *groups)
+    return _statistic(diff, spread, _noise_share(removed, spread))
+
+
+def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
+    """The statistic of held-out scores: no training noise."""
+    z1, z0 = scores[positive], scores[~positive]
+    codes = (None, None) if groups is None else (groups[positive], groups[~positive])
+    spread = Spread(z1 - z0.mean(), z1.mean() - z0, *codes)
+    return _statistic(_thinned(z1)[:, None] - _thinned(z0), spread, 0.0)
+
+
+def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationStatistic:
+    units0, units1 = spread.units
+    auc = _pair_auc(diff)
+    level = max(float(np.abs(diff).max()), np.finfo(float).tiny)
+    if spread.v <= (1e-9 * level) ** 2:
+        # Two constants: nothing but their order is known.
+        estimate = 0.0 if auc == 0.5 else float(np.copysign(np.inf, auc - 0.5))
+        return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), auc)
+    s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
+    return SeparationStatistic(
+        estimate=smoothed_separation(diff, spread),
+        mean_variance=(1 + noise_share) * spread.mean_variance() / spread.v,
+        scale_variance=(s1**2 / max(units1 - 1, 1) + s0**2 / max(units0 - 1, 1)) / 4,
+        noise_share=noise_share,
+        units0=units0,
+        units1=units1,
+        df=spread.df(),
+        pair_auc=auc,
+    )
+
+
+def smoothed_separation(diff: Floats, spread: Spread) -> float:
+    """dhat: the mean of Phi over all pairs, put back on the probit scale."""
+    robust = np.sqrt((_robust_scale(spread.row1) ** 2 + _robust_scale(spread.row0) ** 2) / 2)
+    sd = np.sqrt(spread.v)
+    b = BANDWIDTH * (spread.row1.size + spread.row0.size) ** (-1 / 3) * max(min(sd, robust), 1e-3 * sd)
+    m = np.clip(ndtr(diff / (np.sqrt(2) * b)).mean(), MIN_TAIL, 1 - MIN_TAIL)
+    return float(np.sqrt(2 + 2 * b * b / spread.v) * ndtri(m))
+
+
+def clustered_square(effects: Floats, groups: Ints) -> float:
+    """Variance of a sum of effects that are independent between groups only."""
+    codes, where = np.unique(groups, return_inverse=True)
+    sums = np.bincount(where, weights=effects, minlength=codes.size)
+    return float(np.sum(sums**2) * codes.size / max(codes.size - 1, 1))
+
+
+def _noise_share(removed: Removed, spread: Spread) -> float:
+    if removed.groups is not None:
+        total, part = spread.mean_variance(), removed.cluster_influence_sq
+    else:
+        n0, n1 = spread.units
+        total, part = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2), removed.influence_sq
+    return min(part / total, 1.0) if total > 0 else 0.0
+
+
+def _deviations(row: Floats) -> Floats:
+    return np.asarray((row - row.mean()) / row.size)
+
+
+def _pair_auc(diff: Floats) -> float:
+    return float(np.mean(diff > 0) + 0.5 * np.mean(diff == 0))
+
+
+def _thinned(scores: Floats) -> Floats:
+    """At most MAX_SCORES values that stand for all: the means of equal runs of the sorted scores.
+
+    The extremes are kept as they are, so that perfect order is judged on the real ones.
+    """
+    if scores.size <= MAX_SCORES:
+        return scores
+    ordered = np.sort(scores)
+    runs = np.array([run.mean() for run in np.array_split(ordered, MAX_SCORES)])
+    runs[[0, -1]] = ordered[[0, -1]]
+    return runs
+
+
+def _robust_scale(values: Floats) -> float:
+    low, high = np.percentile(values, [25, 75])
+    return float(high - low) / IQR_OF_NORMAL

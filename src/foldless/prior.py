@@ -1,0 +1,263 @@
+"""Priors of the in-sample model, and what is left of them along one weight vector.
+
+The model (Hassan et al. 2019, section 2): rows of class c are N(mu_c, Sigma) with
+
+    Sigma ~ InverseWishart(S, kappa),    mu_c | Sigma ~ N(m_c, Sigma / nu_c).
+
+`Prior` holds the hyperparameters; `Prior.along` reduces them to a few scalars per classifier,
+the only thing that the conjugate update needs. S is never expanded to a P x P matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from foldless._check import Array, Floats, as_number
+from foldless.errors import PriorError
+
+Family = Literal["inverse-wishart", "scaled-identity", "known", "adaptive"]
+
+
+@dataclass(frozen=True)
+class ProjectedPrior:
+    """A prior seen along w: scalars, or arrays with one entry per classifier."""
+
+    family: Family
+    mean0: Any
+    mean1: Any
+    nu0: float
+    nu1: float
+    scale: Any
+    kappa: float
+    n_features: int
+    norm2: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Prior of the in-sample model; build it with one of the named constructors.
+
+    Examples
+    --------
+    >>> from foldless import Prior
+    >>> Prior.paper()
+    Prior.paper()
+    >>> Prior.niw(nu0=1, nu1=1, scale=2.0, kappa=10).nu0
+    1.0
+    """
+
+    family: Family
+    mean0: Any
+    mean1: Any
+    nu0: float
+    nu1: float
+    scale: Any
+    kappa: float
+    kappa_counts_from_p: bool
+    name: str
+
+    @classmethod
+    def paper(cls) -> Prior:
+        """The paper's choice: m = 0, S = I, nu = 0.5, kappa = P + 2.
+
+        It says that the squared Mahalanobis distance between the classes is about 4 P: with many
+        features it is certain, before any data, that the AUC is 1. Use it to reproduce the paper.
+        """
+        return cls("inverse-wishart", 0.0, 0.0, 0.5, 0.5, 1.0, 2.0, True, "Prior.paper()")
+
+    @classmethod
+    def improper(cls) -> Prior:
+        """No prior information: S = 0, nu = kappa = 0. The posterior is proper for P <= N only."""
+        return cls("inverse-wishart", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, False, "Prior.improper()")
+
+    @classmethod
+    def niw(
+        cls,
+        *,
+        mean0: Any = 0.0,
+        mean1: Any = 0.0,
+        nu0: float = 0.5,
+        nu1: float = 0.5,
+        scale: Any = 1.0,
+        kappa: float | None = None,
+    ) -> Prior:
+        """Normal-inverse-Wishart prior with hyperparameters of your own.
+
+        Parameters
+        ----------
+        mean0, mean1 : float or array of shape (P,)
+            Prior means of the negative and the positive class.
+        nu0, nu1 : float
+            How many rows each prior mean is worth.
+        scale : float, array of shape (P,) or (P, P)
+            S: a multiple of the identity, a diagonal, or a full matrix.
+        kappa : float, optional
+            Degrees of freedom of the inverse Wishart; P + 2 by default.
+        """
+        return _checked("inverse-wishart", "Prior.niw(...)", mean0, mean1, nu0, nu1, scale, kappa)
+
+    @classmethod
+    def scaled_identity(
+        cls,
+        *,
+        mean0: Any = 0.0,
+        mean1: Any = 0.0,
+        nu0: float = 0.5,
+        nu1: float = 0.5,
+        scale: Any = 1.0,
+        kappa: float | None = None,
+    ) -> Prior:
+        """Prior under which Sigma = sigma^2 I (the paper's supplement); the defaults are the paper's.
+
+        Parameters as in `Prior.niw`.
+        """
+        return _checked("scaled-identity", "Prior.scaled_identity(...)", mean0, mean1, nu0, nu1, scale, kappa)
+
+    @classmethod
+    def known_covariance(
+        cls, covariance: Any, *, mean0: Any = 0.0, mean1: Any = 0.0, nu0: float = 0.0, nu1: float = 0.0
+    ) -> Prior:
+        """Sigma is known and only the means are not (the paper's Lemma 1).
+
+        `covariance` is a multiple of the identity, a diagonal or a full matrix.
+        """
+        return _checked("known", "Prior.known_covariance(...)", mean0, mean1, nu0, nu1, covariance, 0.0)
+
+    @classmethod
+    def adaptive(cls) -> Prior:
+        """Hyperparameters weighted by their evidence: how far apart the classes are is learned from X and y.
+
+        Flat grand mean, Delta | Sigma ~ N(0, Sigma / nu), S = s d I; nu, s and d are averaged over a
+        grid. Accurate on Gaussian data with P <= N; too pessimistic on strongly correlated features.
+        """
+        return cls("adaptive", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, False, "Prior.adaptive()")
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def along(self, w: Floats) -> ProjectedPrior:
+        """Reduce the prior to scalars along w of shape (P,) or (P, K)."""
+        P = w.shape[0]
+        return ProjectedPrior(
+            family=self.family,
+            mean0=_dot(self.mean0, w, "mean0"),
+            mean1=_dot(self.mean1, w, "mean1"),
+            nu0=self.nu0,
+            nu1=self.nu1,
+            scale=_quadratic(self.scale, w),
+            kappa=self.kappa + (P if self.kappa_counts_from_p else 0),
+            n_features=P,
+            norm2=np.einsum("i...,i...->...", w, w),
+        )
+
+    def mean_vectors(self, n_features: int) -> tuple[Floats, Floats]:
+        """Both prior means, as vectors of length P."""
+        return (_vector(self.mean0, n_features, "mean0"), _vector(self.mean1, n_features, "mean1"))
+
+    def scale_trace(self, n_features: int) -> float:
+        """Trace of S."""
+        S = np.asarray(self.scale)
+        if S.ndim == 0:
+            return float(S) * n_features
+        _same_size(S, n_features, "scale")
+        return float(S.sum() if S.ndim == 1 else np.trace(S))
+
+
+def _checked(
+    family: Family, name: str, mean0: Any, mean1: Any, nu0: Any, nu1: Any, scale: Any, kappa: float | None
+) -> Prior:
+    return Prior(
+        family=family,
+        mean0=_checked_mean(mean0, "mean0"),
+        mean1=_checked_mean(mean1, "mean1"),
+        nu0=_non_negative(nu0, "nu0"),
+        nu1=_non_negative(nu1, "nu1"),
+        scale=_checked_scale(scale),
+        kappa=2.0 if kappa is None else _number(kappa, "kappa"),
+        kappa_counts_from_p=kappa is None,
+        name=name,
+    )
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return as_number(value, name)
+    except ValueError as err:
+        raise PriorError(str(err)) from err
+
+
+def _non_negative(value: Any, name: str) -> float:
+    number = _number(value, name)
+    if number < 0:
+        raise PriorError(f"{name} must not be negative (it counts rows), got {value!r}.")
+    return number
+
+
+def _numeric_array(value: Any, name: str) -> Floats:
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise PriorError(f"{name} must hold numbers, got {value!r}.") from err
+    if not np.all(np.isfinite(array)):
+        raise PriorError(f"{name} holds NaN or infinity; expected finite numbers.")
+    array.setflags(write=False)
+    return array
+
+
+def _checked_mean(value: Any, name: str) -> Any:
+    array = _numeric_array(value, name)
+    if array.ndim > 1:
+        raise PriorError(f"{name} must be a number or a vector of length P, got shape {array.shape}.")
+    return float(array) if array.ndim == 0 else array
+
+
+def _checked_scale(value: Any) -> Any:
+    S = _numeric_array(value, "scale")
+    if S.ndim > 2 or (S.ndim == 2 and S.shape[0] != S.shape[1]):
+        raise PriorError(f"scale must be a number, a vector (P,) or a square matrix (P, P), got shape {S.shape}.")
+    diagonal = np.diag(S) if S.ndim == 2 else S
+    if np.any(diagonal < 0):
+        raise PriorError("scale must be positive semi-definite, got a negative entry on its diagonal.")
+    if S.ndim == 2:
+        _positive_semidefinite(S)
+    return float(S) if S.ndim == 0 else S
+
+
+def _positive_semidefinite(S: Floats) -> None:
+    top = max(float(np.abs(S).max()), np.finfo(float).tiny)
+    if not np.allclose(S, S.T, rtol=1e-10, atol=1e-12 * top):
+        raise PriorError("scale must be symmetric: pass (S + S.T) / 2.")
+    if np.linalg.eigvalsh(S)[0] < -1e-10 * top * S.shape[0]:
+        raise PriorError("scale must be positive semi-definite, got a negative eigenvalue.")
+
+
+def _same_size(array: Array, n_features: int, name: str) -> None:
+    if array.shape[0] != n_features:
+        raise PriorError(f"the prior's {name} is for {array.shape[0]} features but X has {n_features} columns.")
+
+
+def _vector(mean: Any, n_features: int, name: str) -> Floats:
+    m = np.asarray(mean, dtype=np.float64)
+    if m.ndim == 0:
+        return np.full(n_features, float(m))
+    _same_size(m, n_features, name)
+    return m
+
+
+def _dot(mean: Any, w: Floats, name: str) -> Any:
+    m = np.asarray(mean)
+    if m.ndim == 0:
+        return mean * w.sum(axis=0)
+    _same_size(m, w.shape[0], name)
+    return m @ w
+
+
+def _quadratic(scale: Any, w: Floats) -> Any:
+    S = np.asarray(scale)
+    if S.ndim == 0:
+        return scale * np.einsum("i...,i...->...", w, w)
+    _same_size(S, w.shape[0], "scale")
+    return np.einsum("i...,i...->...", w, (S @ w) if S.ndim == 2 else (S * w.T).T)

@@ -1,0 +1,66 @@
+"""Many rows: blocks of bounded size, and a fixed random subset of the pairs."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+
+from foldless.anatomy import take_apart
+from foldless.honest import design, group_scores, removal, remove_rows
+from test_honest_refits import gaussian, pair_auc, removed
+
+FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster_influence_sq")
+
+
+@pytest.mark.parametrize("P", [7, 130])
+@pytest.mark.parametrize("groups", [None, np.arange(90) // 4])
+def test_small_blocks_give_the_same_answer(P, groups, monkeypatch):
+    X, y = gaussian(0, P, N=90, n1=37)
+    whole = removed(RidgeClassifier(), X, y, groups=groups)
+    for module in (design, removal, group_scores):
+        monkeypatch.setattr(module, "BLOCK_ENTRIES", 500)
+    pieces = removed(RidgeClassifier(), X, y, groups=groups)
+    for field in FIELDS:
+        np.testing.assert_allclose(getattr(pieces, field), getattr(whole, field), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_subset_agrees_with_all_rows(grouped):
+    X, y = gaussian(1, 40, N=1600, n1=600)
+    groups = np.random.default_rng(2).integers(0, 500, size=1600) if grouped else None
+    view = take_apart(LogisticRegression(C=0.1, tol=1e-8).fit(X, y), X, y)
+    full, part = remove_rows(view, groups=groups), remove_rows(view, groups=groups, max_rows=1000)
+    assert full.rows1.size == 600
+    assert 200 <= part.rows1.size < 600
+    assert np.all(y[part.rows1] == 1)
+    assert np.all(y[part.rows0] == 0)
+    np.testing.assert_allclose(part.loo, full.loo, atol=1e-9)
+    assert pair_auc(part.without_pair1, part.without_pair0) == pytest.approx(
+        pair_auc(full.without_pair1, full.without_pair0), abs=0.03
+    )
+    assert part.influence_sq == pytest.approx(full.influence_sq, rel=0.15)
+    assert "of 1600 rows" in part.notes[-1]
+    if not grouped:
+        # The very pairs of the full computation.
+        block = np.ix_(np.searchsorted(full.rows1, part.rows1), np.searchsorted(full.rows0, part.rows0))
+        np.testing.assert_allclose(part.without_pair1, full.without_pair1[block], atol=1e-9)
+
+
+def test_many_rows_in_bounded_memory():
+    rng = np.random.default_rng(3)
+    N, P = 60_000, 12
+    y = (rng.random(N) < 0.3).astype(int)
+    X = rng.normal(size=(N, P)) + 0.4 * y[:, None]
+    view = take_apart(LogisticRegression().fit(X, y), X, y)
+    tracemalloc.start()
+    result = remove_rows(view)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.without_pair1.shape == (1000, 1000)
+    assert result.loo.shape == (N,)
+    assert peak < 250e6  # an N x N matrix would be 29 GB
+    again = remove_rows(view)
+    np.testing.assert_array_equal(again.rows1, result.rows1)

@@ -1,0 +1,178 @@
+"""Fits that stopped early, extreme penalties and awkward columns: the optimum is found, and the figures stay finite."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from foldless.anatomy import take_apart
+from foldless.honest import describe, remove_rows
+from foldless.honest.polish import CONVERGED, optimum
+from test_honest_refits import gaussian, pair_auc
+
+SHARED = Path(os.environ.get("FOLDLESS_SHARED", Path(__file__).resolve().parents[2] / "shared"))
+
+
+def loose(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return take_apart(model.fit(X, y), X, y)
+
+
+def assert_finite(result):
+    for array in (result.z, result.loo, result.without_pair1, result.without_pair0, result.influence_sq):
+        assert np.all(np.isfinite(array))
+
+
+EXTREME = (1e-6, 1e-3, 1.0, 1e3, 1e6)
+
+
+@pytest.mark.parametrize("C", EXTREME)
+@pytest.mark.parametrize(("P", "effect"), [(4, 1.0), (4, 12.0), (25, 3.0), (120, 1.0)], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(),
+        LogisticRegression(solver="liblinear"),
+        LinearSVC(),
+        LogisticRegression(fit_intercept=False),
+    ],
+    ids=repr,
+)
+def test_extreme_penalties(model, P, effect, C):
+    X, y = gaussian(1, P, effect=effect)
+    view = loose(model.set_params(C=C), X, y)
+    _, found = optimum(describe(view))
+    assert found.residual <= CONVERGED
+    if found.polished:
+        assert found.residual < 1e-5
+    assert_finite(remove_rows(view))
+
+
+@pytest.mark.parametrize("C", [0.1, 1.0, 1e3])
+@pytest.mark.parametrize("P", [4, 120])
+def test_polished_fit_is_the_converged_one(C, P):
+    X, y = gaussian(2, P)
+    tight = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
+    result = remove_rows(loose(LogisticRegression(C=C, max_iter=1), X, y))
+    assert result.polished
+    assert result.direction_cosine < 1.0
+    np.testing.assert_allclose(result.z, tight.decision_function(X), rtol=1e-5, atol=1e-6)
+
+
+def test_start_far_out_on_the_saturated_side():
+    X, y = gaussian(3, 5)
+    fitted = LogisticRegression(C=10.0, tol=1e-10).fit(X, y)
+    wanted = fitted.decision_function(X)
+    fitted.coef_ = fitted.coef_ * -1e4
+    result = remove_rows(take_apart(fitted, X, y))
+    np.testing.assert_allclose(result.z, wanted, atol=1e-5)
+    assert result.direction_cosine < 0
+    assert "not of yours" in result.notes[0]
+
+
+def test_notes_follow_the_direction():
+    X, y = gaussian(4, 60)
+    assert remove_rows(loose(LogisticRegression(tol=1e-10), X, y)).notes == ()
+    early = remove_rows(loose(LogisticRegression(C=1e4, max_iter=1), X, y))
+    assert early.direction_cosine < 0.99
+    assert "had not converged" in early.notes[0]
+
+
+def test_weights_outside_the_row_space_count_as_unconverged():
+    X, y = gaussian(5, 60)
+    fitted = RidgeClassifier().fit(X, y)
+    null = np.linalg.svd(X)[2][-1]
+    fitted.coef_ = fitted.coef_ + null
+    result = remove_rows(take_apart(fitted, X, y))
+    assert result.polished
+    assert result.residual > 0.1
+    assert result.direction_cosine < 0.95
+
+
+@pytest.mark.parametrize(
+    "model", [RidgeClassifier(), LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)], ids=repr
+)
+def test_collinear_columns_and_mixed_units(model):
+    X, y = gaussian(6, 3, effect=0.8)
+    awkward = np.c_[X, X[:, 0] + X[:, 1]]
+    plain, doubled = remove_rows(loose(model, X, y)), remove_rows(loose(model, awkward, y))
+    assert_finite(doubled)
+    if isinstance(model, LogisticRegression):
+        # Without a penalty, a redundant column and other units change nothing.
+        np.testing.assert_allclose(doubled.without_pair1, plain.without_pair1, atol=1e-5)
+        units = remove_rows(loose(LogisticRegression(C=np.inf), X * [1e-2, 1.0, 1e2], y))
+        np.testing.assert_allclose(units.without_pair1, plain.without_pair1, atol=1e-3)
+
+
+@pytest.mark.parametrize("P", [5, 60])
+@pytest.mark.parametrize("model", [LogisticRegression(tol=1e-10), LinearSVC(dual=False, tol=1e-10)], ids=repr)
+def test_sparse_and_single_precision_agree_with_dense(model, P):
+    X, y = gaussian(7, P)
+    X = np.float32(X * (np.abs(X) > 0.5))
+    dense = remove_rows(loose(model, X.astype(np.float64), y))
+    for other in (sparse.csr_matrix(X.astype(np.float64)), X):
+        result = remove_rows(loose(model, other, y))
+        np.testing.assert_allclose(result.without_pair1, dense.without_pair1, atol=2e-3)
+        np.testing.assert_allclose(result.loo, dense.loo, atol=2e-3)
+
+
+def test_far_from_the_origin():
+    X, y = gaussian(8, 60)
+    near, far = (remove_rows(loose(RidgeClassifier(), X + shift, y)) for shift in (0.0, 1e4))
+    np.testing.assert_allclose(far.without_pair1, near.without_pair1, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["colon_alon", "breast_gravier", "ucr_ham"])
+def test_weak_penalty_on_real_data(name):
+    """At C = 100 the default fit is far from its optimum; polished, it gives the answer of a converged fit."""
+    path = SHARED / "datasets" / f"{name}.npz"
+    if not path.exists():
+        pytest.skip(f"development data {path} not there")
+    data = np.load(path)
+    X, y = StandardScaler().fit_transform(data["X"].astype(np.float64)), data["y"].astype(int)
+    result = remove_rows(loose(LogisticRegression(C=100.0), X, y))
+    tight = remove_rows(loose(LogisticRegression(C=100.0, tol=1e-9, max_iter=50_000), X, y))
+    assert result.polished
+    assert result.residual > 0.05
+    auc = pair_auc(result.without_pair1, result.without_pair0)
+    assert auc == pytest.approx(pair_auc(tight.without_pair1, tight.without_pair0), abs=0.005)
+
+
+def test_agrees_with_the_prototype():
+    folder = SHARED / "reference"
+    if not (folder / "one_fit_reference.py").exists():
+        pytest.skip(f"no prototype in {folder}")
+    sys.path.insert(0, str(folder))
+    try:
+        import one_fit_reference as prototype
+    finally:
+        sys.path.remove(str(folder))
+    for kind, model, options in (
+        ("logistic", LogisticRegression(C=2.0, tol=1e-12, max_iter=10_000), {"C": 2.0}),
+        ("ridge", RidgeClassifier(alpha=3.0), {"alpha": 3.0}),
+        ("squared_hinge", LinearSVC(dual=False, tol=1e-12, max_iter=10_000), {"C": 1.0, "intercept_scaling": 1.0}),
+    ):
+        for P in (5, 80):
+            X, y = gaussian(9, P)
+            view = loose(model, X, y)
+            result = remove_rows(view)
+            Zp = prototype.pair_scores(kind, X, y, view.weights, view.intercept, **options)
+            zl = prototype.loo_scores(kind, X, y, view.weights, view.intercept, **options)
+            np.testing.assert_allclose(result.loo, zl, rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(
+                result.without_pair1, Zp[np.ix_(result.rows1, result.rows0)], rtol=1e-6, atol=1e-6
+            )
+            stats = prototype.auc_statistics(y, zl, Zp)
+            pooled = (19 * stats["v1"] + 19 * stats["v0"]) / 38
+            assert min(1.0, result.influence_sq / pooled) == pytest.approx(stats["rho"], rel=1e-5)
