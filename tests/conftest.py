@@ -12,9 +12,7 @@ from scipy.stats import invwishart
 N_DRAWS = 200_000
 
 
-def two_classes(
-    seed: int, n0: int, n1: int, P: int, shift: float = 0.5
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def two_classes(seed: int, n0: int, n1: int, P: int, shift: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """X, y, w: correlated columns of unequal scale, rows of the classes mixed, weights that separate a little."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.r_[np.zeros(n0, int), np.ones(n1, int)])

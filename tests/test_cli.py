@@ -103,12 +103,22 @@ VARIANTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plain") / "data.csv"
+    path.write_text(table())
+    return as_json("auc", path, "--target", "y")
+
+
 @pytest.mark.parametrize(("name", "text"), VARIANTS.values(), ids=VARIANTS.keys())
-def test_dialects_give_the_same_answer(csv, tmp_path, name, text):
-    expected = as_json("auc", csv, "--target", "y")
+def test_dialects_give_the_same_answer(expected, tmp_path, name, text):
     path = tmp_path / name
     path.write_bytes(text.encode())
-    assert as_json("auc", path, "--target", "y")["auc"] == expected["auc"]
+    answer = as_json("auc", path, "--target", "y")
+    for given in (answer, expected := dict(expected)):
+        given.pop("file")
+        given.pop("notes")  # a column of row names is mentioned there
+    assert answer == expected
 
 
 def test_truth_values_are_numbers(csv, tmp_path):

@@ -134,7 +134,9 @@ def test_improper_is_refused_beyond(make_data, shape):
         fl.cbauc(w, X, y, prior=fl.Prior.improper())
 
 
-@pytest.mark.parametrize("prior", [fl.Prior.paper(), fl.Prior.scaled_identity(), fl.Prior.known_covariance(2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "prior", [fl.Prior.paper(), fl.Prior.scaled_identity(), fl.Prior.known_covariance(2.0)], ids=repr
+)
 def test_matrix_of_weights_is_single_calls(make_data, prior):
     """A P x K matrix gives K numbers, each that of its column alone."""
     X, y, _ = make_data(2, 20, 25, 30)

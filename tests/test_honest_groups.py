@@ -7,7 +7,9 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+from foldless.anatomy import take_apart
 from foldless.errors import InputError
+from foldless.honest import remove_rows
 from test_honest_refits import balanced, gaussian, pair_auc, refit_scores, removed
 
 GROUPS = np.random.default_rng(0).permutation(np.repeat(np.arange(9), [1, 1, 2, 2, 3, 4, 4, 5, 8]))
@@ -91,7 +93,7 @@ def test_bad_groups_are_refused():
     X, y = data(3)
     with pytest.raises(InputError, match="one label per row"):
         removed(RidgeClassifier(), X, y, groups=[1, 2, 3])
-    with pytest.raises(InputError, match="three groups"):
+    with pytest.raises(InputError, match="at least 3 groups"):
         removed(RidgeClassifier(), X, y, groups=y)
 
 
@@ -101,12 +103,21 @@ def test_too_few_rows_are_refused():
         removed(RidgeClassifier(), X, y)
 
 
+def test_identical_rows_are_refused():
+    with pytest.raises(InputError, match="rows of X are the same"):
+        remove_rows(take_apart(np.ones(40), np.ones((30, 40)), data(3)[1]))
+
+
+def test_duplicate_rows_are_no_obstacle():
+    X, y = gaussian(0, 60, N=30)
+    X[1::2] = X[::2]
+    result = removed(LogisticRegression(C=1e3, tol=1e-8, max_iter=10_000), X, y)
+    assert np.all(np.isfinite(result.without_pair1))
+
+
 def test_bad_weights_are_refused():
     X, y = data(3)
     fitted = RidgeClassifier().fit(X, y)
-    from foldless.anatomy import take_apart
-    from foldless.honest import remove_rows
-
     for bad in (np.ones(3), -np.ones(30), np.full(30, np.nan), np.zeros(30)):
         with pytest.raises(InputError, match="sample_weight"):
             remove_rows(take_apart(fitted, X, y), sample_weight=bad)

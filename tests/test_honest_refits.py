@@ -109,7 +109,7 @@ def test_influence_of_single_rows_adds_up(P):
 # ---- other losses: one Newton step, measured in leave-pair-out AUC
 
 
-N_PAIRS = 120  # refits per data set: enough to see a difference of 0.01, few enough to wait for
+N_PAIRS = 100  # refits per data set: enough to see a difference of 0.01, few enough to wait for
 
 
 @dataclass(frozen=True)

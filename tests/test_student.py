@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -71,7 +73,7 @@ def test_t_cdf_keeps_relative_precision_in_the_lower_tail():
     """A chance of 1e-30 is reported as that, not as zero or as rounding noise."""
     with mp.workdps(30):
         tail = mp.betainc(5, 0.5, 0, 10 / (10 + mp.mpf(2000) ** 2), regularized=True) / 2
-    assert t_cdf(-2000.0, 10) == pytest.approx(float(tail), rel=1e-10)
+    assert t_cdf(-2000.0, 10) == pytest.approx(float(tail), rel=1e-10, abs=0)
 
 
 def test_t_cdf_at_the_edges():
@@ -105,11 +107,11 @@ def test_cdf_over_the_whole_grid():
 
 
 def test_cdf_where_the_method_changes():
-    """No loss of digits where the quadrature switches from R to Z (loc near spread sqrt(2 df)), df >= 2."""
+    """No loss of digits where the quadrature switches from R to Z (loc near spread sqrt(2 df)), df >= 1."""
     rng = np.random.default_rng(0)
     worst = 0.0
-    for _ in range(300):
-        df, spread = 10 ** rng.uniform(np.log10(2), 4), 10 ** rng.uniform(-3, 0.2)
+    for _ in range(600):
+        df, spread = 10 ** rng.uniform(0, 4), 10 ** rng.uniform(-3, 0.2)
         loc = spread * np.sqrt(2 * df) * 10 ** rng.uniform(-0.1, 0.1)
         x = places(loc, spread, df)[rng.integers(6)]
         worst = max(worst, abs(StudentEffect(loc, spread, df).cdf(x) - reference(loc, spread, df, x)))
@@ -119,7 +121,7 @@ def test_cdf_where_the_method_changes():
 def test_ppf_inverts_cdf():
     """cdf(ppf(q)) = q to 1e-11 over the grid; the ends are infinite; quantiles increase."""
     q = np.array([1e-9, 1e-4, 0.025, 0.5, 0.8, 0.975, 1 - 1e-6])
-    for loc, spread, df in GRID:
+    for loc, spread, df in GRID[::5]:
         effect = StudentEffect(loc, spread, df)
         x = effect.ppf(q)
         assert np.all(np.diff(x) > 0)
@@ -129,6 +131,7 @@ def test_ppf_inverts_cdf():
 
 def test_logpdf_is_the_density():
     """exp(logpdf) equals the reference density to 1e-8 relative wherever it is not negligible (df >= 2)."""
+
     def phi(u):
         return np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
 
@@ -154,13 +157,15 @@ def test_logpdf_is_the_derivative_of_cdf_and_integrates_to_one(loc, spread, df):
     slope = (effect.cdf(x + h) - effect.cdf(x - h)) / (2 * h)
     np.testing.assert_allclose(np.exp(effect.logpdf(x)), slope, rtol=1e-5)
     ends = effect.ppf([1e-13, 1e-6, 0.01, 0.3, 0.7, 0.99, 1 - 1e-6, 1 - 1e-13])
-    area = sum(quad(lambda v: np.exp(effect.logpdf(v)), a, b, epsabs=1e-11)[0] for a, b in zip(ends, ends[1:], strict=False))
+    near_zero = spread * np.array([-12.0, -6, -3, -1, 0, 1, 3, 6, 12])
+    ends = np.unique(np.r_[ends, near_zero[(near_zero > ends[0]) & (near_zero < ends[-1])]])
+    area = sum(quad(lambda v: np.exp(effect.logpdf(v)), a, b, epsabs=1e-11)[0] for a, b in itertools.pairwise(ends))
     assert area == pytest.approx(1, abs=1e-8)
 
 
 def test_mirror_symmetry():
     """Turning the sign of loc mirrors everything: cdf, sf, ppf, logpdf, mean and sd."""
-    for loc, spread, df in GRID[::3]:
+    for loc, spread, df in GRID[::9]:
         one, other = StudentEffect(loc, spread, df), StudentEffect(-loc, spread, df)
         x, q = places(loc, spread, df), np.array([0.01, 0.4, 0.7])
         np.testing.assert_allclose(one.cdf(x), other.sf(-x), rtol=0, atol=1e-13)
@@ -183,11 +188,11 @@ def test_infinite_df_is_the_limit():
 
 
 def test_sd_probability_is_the_second_moment():
-    """sd of Phi(x / scale) equals the square root of E[Phi^2] - E[Phi]^2, integrated directly with mpmath-checked laws."""
+    """sd of Phi(x / scale) equals sqrt(E[Phi^2] - E[Phi]^2), both integrated directly."""
     for loc, spread, df in [(0.0, 0.3, 5), (1.0, 0.5, 3), (2.0, 0.1, 40), (-1.5, 1.2, 2), (0.5, 1e-3, 500)]:
         effect = StudentEffect(loc, spread, df)
         first, second = (
-            reference(loc, 1e-3, df, 0.0, lambda u, p=p: _given(-u * 1e-3, spread, p)) for p in (1, 2)
+            reference(loc, 1e-3, df, 0.0, lambda u, p=p, s=spread: _given(-u * 1e-3, s, p)) for p in (1, 2)
         )
         assert effect.mean_probability(1.4) == pytest.approx(first, abs=1e-10)
         assert effect.sd_probability(1.4) == pytest.approx(np.sqrt(second - first**2), abs=1e-7)
@@ -201,16 +206,24 @@ def _given(center, spread, power):
 
 
 def test_nothing_is_nan_and_nothing_warns():
-    """Every method is finite (or an honest infinity of logpdf) over the grid, df = inf included; warnings are errors."""
+    """Every method is finite (or an honest infinity of logpdf) over the grid, df = inf included; no warning."""
     q = np.array([0.0, 1e-12, 0.5, 1 - 1e-12, 1.0])
-    for loc, spread, df in [*GRID, *[(loc, s, np.inf) for loc in LOCS for s in SPREADS]]:
+    for loc, spread, df in [*GRID[::2], *[(loc, s, np.inf) for loc in LOCS for s in SPREADS]]:
         effect = StudentEffect(loc, spread, df)
-        x = np.r_[-1e300, -1e9, -40, places(loc, spread, min(df, 1e9)), 0, 40, 1e9, 1e300]
-        p = effect.cdf(x)
-        assert np.all((p >= 0) & (p <= 1))
+        x = np.r_[-1e100, -1e9, -40, places(loc, spread, min(df, 1e9)), 0, 40, 1e9, 1e100]
+        p = effect.cdf(np.r_[x, -1e300, 1e300])
+        assert p.min() >= 0
+        assert p.max() <= 1, f"cdf exceeds 1 by {p.max() - 1} for {effect}"
         assert not np.isnan(effect.ppf(q)).any()
         assert not np.isnan(effect.logpdf(x)).any()
         tpr = effect.mean_tpr(np.array([-30.0, -1, 0, 1, 30]))
         assert np.all((tpr >= 0) & (tpr <= 1))
         assert 0 <= effect.mean_probability(1.4) <= 1
         assert 0 <= effect.sd_probability(1.4) <= 0.5 + 1e-12
+
+
+@pytest.mark.parametrize(("loc", "spread", "df"), [(0.5, 1e-3, 10), (1e3, 0.4, 3), (1.0, 0.3, np.inf)])
+def test_logpdf_far_out_does_not_warn(loc, spread, df):
+    """At the ends of the range of doubles the log density is -inf or hugely negative, without a warning."""
+    values = StudentEffect(loc, spread, df).logpdf(np.array([-1e300, 1e300]))
+    assert np.all(values < -1e100)

@@ -47,16 +47,24 @@ def listed(items: Any) -> str:
 def as_matrix(X: Any, name: str = "X") -> Any:
     """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it is one."""
     if is_sparse(X):
-        return _real(X.tocsr(), name)
+        return _real(_not_empty(X.tocsr(), name), name)
+    if X is None or isinstance(X, str | bytes):
+        raise InputError(f"{name} must be a table of numbers, got {X!r}: pass an array or a data frame.")
     M = _frame_to_array(X) if is_frame(X) else _to_array(X, name)
+    if M.ndim == 0:
+        raise InputError(f"{name} must be a table of numbers, got a single {type(X).__name__}.")
     if M.ndim != 2:
         raise InputError(
             f"{name} must have two dimensions (rows x features), got {M.ndim}: "
             f"use {name}.reshape(-1, 1) for a single feature."
         )
+    return _real(_not_empty(M, name), name)
+
+
+def _not_empty(M: Any, name: str) -> Any:
     if 0 in M.shape:
         raise InputError(f"{name} is empty: got shape {M.shape}, expected at least one row and one column.")
-    return _real(M, name)
+    return M
 
 
 def _to_array(X: Any, name: str) -> Array:
@@ -67,12 +75,11 @@ def _to_array(X: Any, name: str) -> Array:
 
 
 def _real(M: Any, name: str) -> Any:
-    if M.dtype.kind in "biu":
-        return M.astype(np.float64)
-    if M.dtype == np.float16:
-        return M.astype(np.float32)
-    if M.dtype.kind == "f":
+    # Integers stay as they are: `moments.project` converts a block of rows at a time.
+    if M.dtype.kind in "biuf":
         return M
+    if M.dtype.kind in "mM":
+        raise InputError(f"{name} holds dates; expected numbers. Turn them into durations or calendar features.")
     if M.dtype.kind == "c":
         raise InputError(f"{name} holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
     return _object_to_float(M, name)
@@ -90,8 +97,11 @@ def _object_to_float(M: Array, name: str) -> Floats:
 
 
 def _converts(column: Any) -> bool:
+    values = np.asarray(column)
+    if values.dtype.kind in "mM":
+        return False
     try:
-        np.asarray(column).astype(np.float64)
+        values.astype(np.float64)
     except (TypeError, ValueError):
         return False
     return True
@@ -157,11 +167,12 @@ def as_partial_labels(y: Any, classes: Any, *, pos_label: Any = None) -> Labels:
 
 
 def _label_vector(y: Any) -> Array:
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    values = _plain_labels(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
-        raise InputError(f"y must be one label per row, got an array of shape {values.shape}.")
+        got = "None" if y is None else f"an array of shape {values.shape}"
+        raise InputError(f"y must be one label per row, got {got}.")
     if values.size == 0:
         raise InputError("y is empty: expected one label per row of X.")
     missing = _count_missing(values)
@@ -170,7 +181,19 @@ def _label_vector(y: Any) -> Array:
     return values
 
 
+def _plain_labels(y: Any) -> Array:
+    if hasattr(y, "to_numpy"):
+        return np.asarray(y.to_numpy())
+    values = np.asarray(y)
+    # A NaN among strings would silently become the class "nan".
+    if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        return np.asarray(y, dtype=object)
+    return values
+
+
 def _count_missing(values: Array) -> int:
+    if values.dtype.kind in "mM":
+        return int(np.count_nonzero(np.isnat(values)))
     if values.dtype.kind == "f":
         return int(np.count_nonzero(~np.isfinite(values)))
     if values.dtype.kind == "O":
@@ -191,7 +214,10 @@ def _two_classes(values: Array, found: Array) -> None:
     if len(found) == 2:
         return
     if len(found) == 1:
-        raise InputError(f"y has one class only ({found[0]!r}): an AUC needs rows of two classes.")
+        raise InputError(
+            f"y has one class only ({found.tolist()[0]!r}): an AUC needs rows of two classes. "
+            f"(For a part of the data in ScoreStats, name both with classes=.)"
+        )
     if values.dtype.kind == "f" and len(found) > 20:
         raise InputError(f"y has {len(found)} distinct values and looks continuous: expected two classes.")
     raise InputError(
@@ -209,10 +235,26 @@ def _ordered(classes: Any, pos_label: Any) -> tuple[Any, Any]:
     raise InputError(f"pos_label {pos_label!r} is not a class of y: choose {first!r} or {second!r}.")
 
 
-def same_length(n_rows: int, n_labels: int) -> None:
-    """Refuse X and y of different lengths."""
+def same_length(n_rows: int, n_labels: int, what: str = "X has {} rows") -> None:
+    """Refuse X (or scores) and y of different lengths."""
     if n_rows != n_labels:
-        raise InputError(f"X has {n_rows} rows but y has {n_labels} labels: they must match, row by row.")
+        raise InputError(f"{what.format(n_rows)} but y has {n_labels} labels: they must match, row by row.")
+
+
+def as_scores(scores: Any, dimensions: tuple[int, ...] = (1,)) -> Floats:
+    """Finite scores as float64."""
+    shape = "one number per row" if dimensions == (1,) else "an array (N,) or (N, K)"
+    try:
+        values = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)
+        z = values.astype(np.float64, casting="same_kind" if values.dtype.kind in "biufc" else "unsafe")
+    except (TypeError, ValueError) as err:
+        raise InputError(f"scores must be numbers, {shape}.") from err
+    if z.ndim not in dimensions:
+        raise InputError(f"scores must be {shape}, got shape {z.shape}.")
+    bad = int(np.count_nonzero(~np.isfinite(z)))
+    if bad:
+        raise InputError(f"scores hold {bad} NaN or infinite value(s): every row needs a finite score.")
+    return z
 
 
 def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
@@ -286,6 +328,17 @@ def as_number(value: Any, name: str) -> float:
     if not np.isfinite(number):
         raise InputError(f"{name} must be finite, got {number}.")
     return number
+
+
+def as_numbers(value: Any, name: str) -> Floats:
+    """Numbers of any shape, none of them NaN."""
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} must hold numbers, got {value!r}.") from err
+    if np.any(np.isnan(numbers)):
+        raise InputError(f"{name} must hold numbers, got NaN.")
+    return numbers
 
 
 def as_probabilities(value: Any, name: str) -> Floats:

@@ -107,12 +107,12 @@ def n_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def sampled_rows(X: Any) -> Any:
-    """At most MAX_ROWS rows, evenly spaced, in the container that X came in."""
+def sampled_rows(X: Any, most: int = MAX_ROWS) -> Any:
+    """At most so many rows, evenly spaced, in the container that X came in."""
     from sklearn.utils import _safe_indexing
 
     n = n_rows(X)
-    return X if n <= MAX_ROWS else _safe_indexing(X, np.linspace(0, n - 1, MAX_ROWS).astype(int))
+    return X if n <= most else _safe_indexing(X, np.linspace(0, n - 1, most).astype(int))
 
 
 def _chained(pulls: list[Pull]) -> Pull:

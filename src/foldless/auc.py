@@ -11,7 +11,7 @@ from foldless.effect import SQRT2, Effect
 from foldless.rate import RatePosterior
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class AUCPosterior(RatePosterior):
     """Posterior of the area under the ROC curve.
 
@@ -34,7 +34,7 @@ class AUCPosterior(RatePosterior):
     >>> post
     AUCPosterior(mean=0.890, 95% interval [0.778, 0.961], method='in-sample', n0=20, n1=22)
     >>> round(post.prob_above(0.8), 3)
-    0.943
+    0.952
     """
 
     method: str
@@ -62,6 +62,9 @@ class AUCPosterior(RatePosterior):
             f"AUCPosterior(mean={self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
+
+    def __float__(self) -> float:
+        return self.mean
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only mapping does not pickle; its content does.

@@ -9,12 +9,12 @@ so everything about the classifier follows from s, k, the two posterior means an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from foldless.errors import PriorError
+from foldless.errors import InputError, PriorError
 from foldless.moments import Moments, ScoreStats
 from foldless.prior import Prior, ProjectedPrior
 from foldless.student import StudentEffect, t_cdf
@@ -47,6 +47,10 @@ class ScorePosterior:
     def location(self) -> Any:
         """Standardised difference of the posterior means: a sqrt(k / s)."""
         return (self.mean1 - self.mean0) / self.unit
+
+    def scaled(self, factor: Any) -> ScorePosterior:
+        """The same with all scores multiplied by a factor."""
+        return replace(self, mean0=self.mean0 * factor, mean1=self.mean1 * factor, unit=self.unit * factor)
 
     def mean_auc(self) -> Any:
         """E[AUC] = t_k.cdf(a sqrt(k/s) / sqrt(2 + c^2)): the paper's CBAUC."""
@@ -88,6 +92,7 @@ def posterior_trace(prior: Prior, negative: Moments, positive: Moments) -> float
 def class_update(moments: Moments, nu: float, mean: Any, scale: Any, df: float) -> tuple[Any, float, Any]:
     """(m*, nu*, unit) of one class with a covariance of its own (Dalton and Dougherty's version)."""
     s = scale + moments.scatter + _shrinkage(moments.n, nu) * np.square(moments.mean - mean)
+    _need_spread(s, np.square(moments.mean))
     return _posterior_mean(moments, nu, mean), nu + moments.n, np.sqrt(s / df)
 
 
@@ -109,16 +114,23 @@ def _scale(stats: ScoreStats, prior: ProjectedPrior, trace: float | None) -> tup
     if prior.family == "scaled-identity":
         return _identity_scale(stats, prior, trace)
     df = degrees_of_freedom(prior, stats.n0 + stats.n1)
-    s = prior.scale + stats.scatter0 + stats.scatter1
-    s = s + _shrinkage(stats.n0, prior.nu0) * np.square(stats.mean0 - prior.mean0)
-    s = s + _shrinkage(stats.n1, prior.nu1) * np.square(stats.mean1 - prior.mean1)
-    level = np.square(stats.mean0) + np.square(stats.mean1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        s = prior.scale + stats.scatter0 + stats.scatter1
+        s = s + _shrinkage(stats.n0, prior.nu0) * np.square(stats.mean0 - prior.mean0)
+        s = s + _shrinkage(stats.n1, prior.nu1) * np.square(stats.mean1 - prior.mean1)
+        level = np.square(stats.mean0) + np.square(stats.mean1)
+    _need_spread(s, level)
+    return df, s
+
+
+def _need_spread(s: Any, level: Any) -> None:
+    if not np.all(np.isfinite(s)):
+        raise InputError("the squares of the scores overflow: rescale X, for example with StandardScaler.")
     _need(
         np.all(s > ROUNDING * level) and np.all(s > 0),
         "the scores do not vary within the classes (s = 0), so the data say nothing about their spread",
         "use a prior with scale > 0 such as Prior.paper(), or more rows than features",
     )
-    return df, s
 
 
 def _identity_scale(stats: ScoreStats, prior: ProjectedPrior, trace: float | None) -> tuple[float, Any]:

@@ -30,6 +30,9 @@ class Effect(Protocol):
     def cdf(self, x: Any) -> Floats:
         """P(effect <= x)."""
 
+    def sf(self, x: Any) -> Floats:
+        """P(effect > x), accurate where it is small."""
+
     def ppf(self, q: Any) -> Floats:
         """Quantiles of the effect."""
 

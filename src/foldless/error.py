@@ -1,102 +1,67 @@
 """`ErrorPosterior`: error, sensitivity, specificity, PPV and NPV at a threshold and a prevalence.
 
 Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
-other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square:
+other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
 
-    a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence.
+    a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence,
 
-One quadrature therefore serves them all.
+and its probability under the joint law of FPR and TPR (`rate_pair`) is the cdf of the rate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
-from foldless._check import Floats, as_probabilities, in_open_interval
+from foldless._check import Floats, as_numbers, as_probabilities, in_open_interval
 from foldless.rate import RatePosterior
-from foldless.student import NEGLIGIBLE, StudentEffect, chi_nodes
+from foldless.rate_pair import RatePair
+from foldless.student import StudentEffect
 
-HERMITE_NODES = 32
-COARSE_NODES = 40
-HALVINGS = 50
+HALVINGS = 45
 
-HalfPlane = Callable[[Any], tuple[Any, Any, Any]]
+RateName = Literal["error", "ppv", "npv"]
 
 
-@dataclass(frozen=True)
-class RatePair:
-    """Joint law of FPR = Phi(x0) and TPR = Phi(x1): a mixture of independent normal pairs.
+def _half_plane(name: RateName, prevalence: float, v: float) -> tuple[float, float, float]:
+    """(a, b, c) such that rate <= v where a FPR + b TPR <= c."""
+    p1, p0 = prevalence, 1 - prevalence
+    if name == "error":
+        return p0, -p1, v - p1
+    if name == "ppv":
+        return -v * p0, (1 - v) * p1, 0.0
+    return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
 
-    `weights` are the mixture weights, `loc0` and `loc1` the component means of x0 and x1,
-    `spread0` and `spread1` their standard deviations.
-    """
 
-    fpr: StudentEffect
-    tpr: StudentEffect
-    weights: Floats
-    loc0: Floats
-    loc1: Floats
+def _value(name: RateName, prevalence: float, fpr: Floats, tpr: Floats) -> Floats:
+    p1, p0 = prevalence, 1 - prevalence
+    if name == "error":
+        return p0 * fpr + p1 * (1 - tpr)
+    if name == "ppv":
+        return _ratio(p1 * tpr, p0 * fpr)
+    return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
 
-    @classmethod
-    def shared_scale(cls, fpr: StudentEffect, tpr: StudentEffect) -> RatePair:
-        """Both classes have one covariance, so both distances share its uncertainty."""
-        r, weights = fpr._nodes()
-        return cls(fpr, tpr, weights, fpr.loc * r, tpr.loc * r)
 
-    @classmethod
-    def separate_scales(cls, fpr: StudentEffect, tpr: StudentEffect) -> RatePair:
-        """Each class has a covariance of its own: the two distances are independent."""
-        r0, weights0 = _coarse_chi(fpr.df)
-        r1, weights1 = _coarse_chi(tpr.df)
-        weights = np.outer(weights0, weights1).ravel()
-        return cls(fpr, tpr, weights, fpr.loc * np.repeat(r0, r1.size), tpr.loc * np.tile(r1, r0.size))
-
-    def probability(self, a: Any, b: Any, c: Any) -> float:
-        """P(a FPR + b TPR <= c).
-
-        The rate with the narrower conditional law is put on nodes, the other integrated exactly.
-        """
-        if self.fpr.spread <= self.tpr.spread:
-            return self._given(self.loc0, self.fpr.spread, self.loc1, self.tpr.spread, a, b, c)
-        return self._given(self.loc1, self.tpr.spread, self.loc0, self.fpr.spread, b, a, c)
-
-    def _given(self, loc_u: Floats, sd_u: float, loc_v: Floats, sd_v: float, a: Any, b: Any, c: Any) -> float:
-        z, weights = _hermite()
-        rate = ndtr(loc_u[:, None] + sd_u * z)
-        if b == 0:
-            return float(self.weights @ ((a * rate <= c) @ weights))
-        bound = ndtri(np.clip((c - a * rate) / b, 0.0, 1.0))
-        below = ndtr((bound - loc_v[:, None]) / sd_v)
-        return float(self.weights @ ((below if b > 0 else 1 - below) @ weights))
-
-    def moments(self, rate: Callable[[Floats, Floats], Floats]) -> tuple[float, float]:
-        """Mean and standard deviation of rate(FPR, TPR)."""
-        z, wz = _hermite()
-        fpr = ndtr(self.loc0[:, None] + self.fpr.spread * z)
-        tpr = ndtr(self.loc1[:, None] + self.tpr.spread * z)
-        values = rate(fpr[:, :, None], tpr[:, None, :])
-        mean = np.einsum("j,a,b,jab->", self.weights, wz, wz, values)
-        variance = np.einsum("j,a,b,jab->", self.weights, wz, wz, np.square(values - mean))
-        return float(mean), float(np.sqrt(variance))
+def _ratio(part: Floats, rest: Floats) -> Floats:
+    """part / (part + rest), one half where both vanish."""
+    total = part + rest
+    return np.where(total > 0, part / np.where(total > 0, total, 1.0), 0.5)
 
 
 @dataclass(frozen=True)
 class DerivedRate:
-    """Posterior of a rate computed from FPR and TPR, such as the error or the PPV."""
+    """Posterior of a rate computed from FPR and TPR: the error, the PPV or the NPV."""
 
     pair: RatePair
-    value: Callable[[Floats, Floats], Floats]
-    half_plane: HalfPlane
+    name: RateName
+    prevalence: float
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        return self.pair.moments(self.value)
+        return self.pair.moments(lambda f, t: _value(self.name, self.prevalence, f, t))
 
     @property
     def mean(self) -> float:
@@ -110,14 +75,14 @@ class DerivedRate:
 
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
-        values = np.asarray(v, dtype=np.float64)
+        values = as_numbers(v, "v")
         out = [self._cdf(x) for x in values.ravel()]
         return np.asarray(out).reshape(values.shape)[()]
 
     def _cdf(self, v: float) -> float:
         if v < 0:
             return 0.0
-        return 1.0 if v >= 1 else self.pair.probability(*self.half_plane(v))
+        return 1.0 if v >= 1 else self.pair.probability(*_half_plane(self.name, self.prevalence, v))
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""
@@ -146,9 +111,10 @@ class ErrorPosterior:
 
     Examples
     --------
-    >>> from foldless.error import ErrorPosterior, RatePair
+    >>> from foldless.error import ErrorPosterior
+    >>> from foldless.rate_pair import SharedScale
     >>> from foldless.student import StudentEffect
-    >>> pair = RatePair.shared_scale(StudentEffect(-1.0, 0.2, 40), StudentEffect(0.8, 0.25, 40))
+    >>> pair = SharedScale(StudentEffect(-1.0, 0.2, 40), StudentEffect(0.8, 0.25, 40))
     >>> post = ErrorPosterior(pair, 0.0, 0.3, "in-sample", 25, 16)
     >>> round(post.error.mean, 3), [round(v, 3) for v in post.ppv.interval(0.9)]
     (0.183, [0.539, 0.803])
@@ -176,24 +142,17 @@ class ErrorPosterior:
     @property
     def error(self) -> DerivedRate:
         """Share of wrong decisions at the given prevalence."""
-        p1, p0 = self.prevalence, 1 - self.prevalence
-        return DerivedRate(self.rates, lambda f, t: p0 * f + p1 * (1 - t), lambda v: (p0, -p1, v - p1))
+        return DerivedRate(self.rates, "error", self.prevalence)
 
     @property
     def ppv(self) -> DerivedRate:
         """Positive predictive value: how often a positive decision is right."""
-        p1, p0 = self.prevalence, 1 - self.prevalence
-        return DerivedRate(self.rates, lambda f, t: _ratio(p1 * t, p0 * f), lambda v: (-v * p0, (1 - v) * p1, 0.0))
+        return DerivedRate(self.rates, "ppv", self.prevalence)
 
     @property
     def npv(self) -> DerivedRate:
         """Negative predictive value: how often a negative decision is right."""
-        p1, p0 = self.prevalence, 1 - self.prevalence
-        return DerivedRate(
-            self.rates,
-            lambda f, t: _ratio(p0 * (1 - f), p1 * (1 - t)),
-            lambda v: (-(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0),
-        )
+        return DerivedRate(self.rates, "npv", self.prevalence)
 
     def __repr__(self) -> str:
         low, high = self.error.interval()
@@ -221,26 +180,3 @@ class ErrorPosterior:
 def _described(rate: RatePosterior | DerivedRate, level: float) -> dict[str, float]:
     low, high = rate.interval(level)
     return {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
-
-
-def _ratio(part: Floats, rest: Floats) -> Floats:
-    """part / (part + rest), one half where both vanish."""
-    total = part + rest
-    return np.where(total > 0, part / np.where(total > 0, total, 1.0), 0.5)
-
-
-def _hermite() -> tuple[Floats, Floats]:
-    z, weights = np.polynomial.hermite_e.hermegauss(HERMITE_NODES)
-    return z, weights / weights.sum()
-
-
-def _coarse_chi(df: float) -> tuple[Floats, Floats]:
-    """A Gauss-Legendre rule for R, short enough for products of two of them."""
-    if np.isinf(df):
-        return np.ones(1), np.ones(1)
-    fine, _ = chi_nodes(df)
-    low, high = np.log(fine[[0, -1]])
-    t, weights = np.polynomial.legendre.leggauss(COARSE_NODES)
-    x = low + (high - low) * (t + 1) / 2
-    weights = weights * np.exp(np.maximum(df * (x - np.expm1(2 * x) / 2), -NEGLIGIBLE * 2))
-    return np.exp(x), weights / weights.sum()

@@ -8,16 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from foldless import _check, in_sample
-from foldless._check import Floats
 from foldless.anatomy import LinearView, take_apart
 from foldless.auc import AUCPosterior
-from foldless.error import ErrorPosterior, RatePair
+from foldless.error import ErrorPosterior
 from foldless.errors import InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.honest.analysis import Analysis, HonestScores
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import statistic_of_scores
 from foldless.moments import project
 from foldless.prior import Prior
+from foldless.rate_pair import RatePair, SeparateScales, SharedScale
 from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
 
 Method = Literal["auto", "loo", "in-sample"]
@@ -56,7 +56,7 @@ def cbauc(w: Any, X: Any, y: Any, *, prior: Prior | None = None, pos_label: Any 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> round(fl.cbauc([-1.0, -1.0, 1.0, 1.0], X[50:], y[50:]), 4)
-    0.9803
+    0.9175
     """
     prior = _conjugate_prior(prior)
     M = _check.as_matrix(X)
@@ -154,9 +154,9 @@ def auc_posterior_from_scores(
     >>> 0.6 < post.mean < 0.95
     True
     """
-    z = _score_vector(scores)
+    z = _check.as_scores(scores)
     labels = _check.as_labels(y, pos_label=pos_label)
-    _check.same_length(z.size, labels.positive.size)
+    _check.same_length(z.size, labels.positive.size, "there are {} scores")
     if min(labels.n0, labels.n1) < 2:
         raise InputError("each class needs at least two rows: the spread of one score is unknown.")
     if np.ptp(z) == 0:
@@ -262,7 +262,7 @@ def error_posterior(
     if prior is not None or covariance is not None:
         raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
     answer = _analysed(view, None, groups, sample_weight)
-    rates = RatePair.separate_scales(*answer.class_effects(threshold))
+    rates = SeparateScales(*answer.class_effects(threshold))
     return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, answer.notes)
 
 
@@ -280,8 +280,8 @@ def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covarianc
             f"or Prior.improper(), or method='loo'."
         )
     if covariance == "common":
-        return RatePair.shared_scale(*in_sample.error_effects(view, prior, threshold))
-    return RatePair.separate_scales(*in_sample.class_error_effects(view, prior, threshold))
+        return SharedScale(*in_sample.error_effects(view, prior, threshold))
+    return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))
 
 
 def _in_sample_notes(view: LinearView, prior: Prior) -> tuple[str, ...]:
@@ -316,15 +316,3 @@ def _effect_prior(prior: Any) -> EffectPrior:
     if not isinstance(prior, EffectPrior):
         raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
     return prior
-
-
-def _score_vector(scores: Any) -> Floats:
-    try:
-        z = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise InputError("scores must be numbers: one per row.") from err
-    if z.ndim != 1:
-        raise InputError(f"scores must be one number per row, got an array of shape {z.shape}.")
-    if not np.all(np.isfinite(z)):
-        raise InputError(f"scores hold {int(np.sum(~np.isfinite(z)))} NaN or infinite value(s): drop those rows.")
-    return z

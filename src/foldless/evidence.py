@@ -23,12 +23,14 @@ from foldless._check import Array, Floats
 from foldless.grid import GridEffect
 from foldless.student import StudentEffect
 
-# tau^2 = P / nu is the prior mean of the squared Mahalanobis distance between the classes.
-TAU2 = np.geomspace(0.01, 100.0, 13)
-DF = np.geomspace(1.0, 1000.0, 8)
-SCALE = np.geomspace(0.02, 5.0, 12)
-POINTS = np.linspace(-6.0, 12.0, 721)
-NEGLIGIBLE = 1e-5
+# tau^2 = P / nu is the prior mean of the squared Mahalanobis distance between the classes: from an AUC
+# of 0.59 for the best classifier to perfect separation. Smaller values only shrink every answer further.
+TAU2 = np.geomspace(0.1, 100.0, 11)
+DF = np.geomspace(1.0, 1000.0, 9)
+# In units of the mean variance within the classes. Many features pin the scale down to a few per cent.
+SCALE = np.geomspace(0.05, 4.0, 45)
+POINTS = np.linspace(-6.0, 12.0, 541)
+NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,10 @@ class GridEffect:
         below = self._cumulative[left] + step * (self.density[left] + slope * step / 2)
         return np.asarray(np.clip(below, 0.0, 1.0))
 
+    def sf(self, x: Any) -> Floats:
+        """P(effect > x)."""
+        return np.asarray(1.0 - self.cdf(x))
+
     def ppf(self, q: Any) -> Floats:
         """Quantiles: inside an interval the cdf is a parabola, solved in its stable form."""
         q = np.asarray(q, dtype=np.float64)

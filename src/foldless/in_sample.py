@@ -23,11 +23,15 @@ from foldless.student import StudentEffect
 
 
 def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prior: Prior) -> ScorePosterior:
-    """Posterior of the score distribution along weights (P,) or (P, K), intercept left out of `scores`."""
-    trace = None
-    if prior.family == "scaled-identity":
-        trace = posterior_trace(prior, feature_moments(X[~positive]), feature_moments(X[positive]))
-    return update(ScoreStats.from_classes(scores, positive), prior.along(weights), trace=trace)
+    """Posterior of the score distribution along weights (P,) or (P, K), intercept left out of `scores`.
+
+    The answer does not depend on the length of w. Powers of two, which cost no digits, bring it near 1
+    so that neither huge nor tiny weights overflow.
+    """
+    exponent = np.frexp(np.max(np.abs(weights), axis=0))[1]
+    trace = posterior_trace(prior, *feature_moments(X, positive)) if prior.family == "scaled-identity" else None
+    stats = ScoreStats.from_classes(np.ldexp(scores, -exponent), positive)
+    return update(stats, prior.along(np.ldexp(weights, -exponent)), trace=trace).scaled(np.ldexp(1.0, exponent))
 
 
 def view_posterior(view: LinearView, prior: Prior) -> ScorePosterior:

@@ -58,15 +58,18 @@ class Moments:
         if n == 0:
             zero = np.zeros(values.shape[1:])[()]
             return cls(0, zero, zero)
-        provisional = values.mean(axis=0, dtype=np.float64)
-        deviations = values - provisional
-        correction = deviations.mean(axis=0)
-        scatter = np.einsum("i...,i...->...", deviations, deviations) - n * correction**2
-        return cls(n, provisional + correction, np.maximum(scatter, 0.0))
+        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses an overflowing scatter refuses it
+            provisional = values.mean(axis=0, dtype=np.float64)
+            deviations = values - provisional
+            correction = deviations.mean(axis=0)
+            scatter = np.einsum("i...,i...->...", deviations, deviations) - n * correction**2
+            return cls(n, provisional + correction, np.maximum(scatter, 0.0))
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
+        if np.shape(self.mean) != np.shape(other.mean):
+            raise InputError("statistics of different numbers of classifiers cannot be added.")
         n = self.n + other.n
         if n == 0:
             return self
@@ -100,13 +103,9 @@ class ScoreStats:
 
         A part of the data may lack a class; name both with ``classes=(negative, positive)`` then.
         """
-        z = np.asarray(scores, dtype=np.float64)
-        if z.ndim not in (1, 2):
-            raise InputError(f"scores must have shape (N,) or (N, K), got {z.shape}.")
+        z = _check.as_scores(scores, (1, 2))
         positive = _positive_rows(y, pos_label, classes)
-        _check.same_length(z.shape[0], positive.size)
-        if not np.all(np.isfinite(z)):
-            raise InputError("scores hold NaN or infinity: every row needs a finite score.")
+        _check.same_length(z.shape[0], positive.size, "there are {} scores")
         return cls.from_classes(z, positive)
 
     @classmethod
@@ -160,19 +159,22 @@ def _positive_rows(y: Any, pos_label: Any, classes: Any) -> Array:
     return _check.as_partial_labels(y, classes, pos_label=pos_label).positive
 
 
-def feature_moments(X: Any) -> Moments:
-    """Column means (P,) and scatter (P,) of X, a block of rows at a time: never a centred copy of X."""
+def feature_moments(X: Any, positive: Array) -> tuple[Moments, Moments]:
+    """Column means and scatters (P,) of both classes, a block of rows at a time: never a centred copy of X."""
     if _check.is_sparse(X):
-        return _sparse_moments(X)
-    total = Moments(0, np.zeros(X.shape[1]), np.zeros(X.shape[1]))
+        return _sparse_moments(X[~positive]), _sparse_moments(X[positive])
+    negative = Moments.of(np.empty((0, X.shape[1])))
+    total = [negative, negative]
     for rows in _row_blocks(X):
-        total += Moments.of(np.asarray(X[rows], dtype=np.float64))
-    return total
+        block = np.asarray(X[rows], dtype=np.float64)
+        for k in (0, 1):
+            total[k] += Moments.of(block[positive[rows] == k])
+    return total[0], total[1]
 
 
 def _sparse_moments(X: Any) -> Moments:
     # Sparse columns sit near zero by nature, so the textbook sum of squares is safe here.
-    n = X.shape[0]
-    mean = np.asarray(X.sum(axis=0), dtype=np.float64).ravel() / n
-    squares = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
+    n, X = X.shape[0], X.astype(np.float64)
+    mean = np.asarray(X.sum(axis=0)).ravel() / n
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel()
     return Moments(n, mean, np.maximum(squares - n * mean**2, 0.0))

@@ -124,6 +124,7 @@ class Prior:
 
         `covariance` is a multiple of the identity, a diagonal or a full matrix.
         """
+        covariance = _checked_scale(covariance, "covariance")
         return _checked("known", "Prior.known_covariance(...)", mean0, mean1, nu0, nu1, covariance, 0.0)
 
     @classmethod
@@ -214,24 +215,24 @@ def _checked_mean(value: Any, name: str) -> Any:
     return float(array) if array.ndim == 0 else array
 
 
-def _checked_scale(value: Any) -> Any:
-    S = _numeric_array(value, "scale")
+def _checked_scale(value: Any, name: str = "scale") -> Any:
+    S = _numeric_array(value, name)
     if S.ndim > 2 or (S.ndim == 2 and S.shape[0] != S.shape[1]):
-        raise PriorError(f"scale must be a number, a vector (P,) or a square matrix (P, P), got shape {S.shape}.")
+        raise PriorError(f"{name} must be a number, a vector (P,) or a square matrix (P, P), got shape {S.shape}.")
     diagonal = np.diag(S) if S.ndim == 2 else S
     if np.any(diagonal < 0):
-        raise PriorError("scale must be positive semi-definite, got a negative entry on its diagonal.")
+        raise PriorError(f"{name} must be positive semi-definite, got a negative entry on its diagonal.")
     if S.ndim == 2:
-        _positive_semidefinite(S)
+        _positive_semidefinite(S, name)
     return float(S) if S.ndim == 0 else S
 
 
-def _positive_semidefinite(S: Floats) -> None:
+def _positive_semidefinite(S: Floats, name: str) -> None:
     top = max(float(np.abs(S).max()), np.finfo(float).tiny)
     if not np.allclose(S, S.T, rtol=1e-10, atol=1e-12 * top):
-        raise PriorError("scale must be symmetric: pass (S + S.T) / 2.")
+        raise PriorError(f"{name} must be symmetric: pass (S + S.T) / 2.")
     if np.linalg.eigvalsh(S)[0] < -1e-10 * top * S.shape[0]:
-        raise PriorError("scale must be positive semi-definite, got a negative eigenvalue.")
+        raise PriorError(f"{name} must be positive semi-definite, got a negative eigenvalue.")
 
 
 def _same_size(array: Array, n_features: int, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless._check import Floats, as_probabilities, in_open_interval
+from foldless._check import Floats, as_number, as_numbers, as_probabilities, in_open_interval
 from foldless.effect import Effect, effect_of, log_jacobian, probability
 
 
@@ -44,10 +44,8 @@ class RatePosterior:
 
     def cdf(self, a: Any) -> Floats:
         """Posterior probability that the rate is at most `a`; 0 below 0 and 1 from 1 on."""
-        a = np.asarray(a, dtype=np.float64)
-        inside = np.clip(a, 0.0, 1.0)
-        with np.errstate(invalid="ignore"):
-            p = self.effect.cdf(np.clip(effect_of(inside, self.scale), -1e300, 1e300))
+        a = as_numbers(a, "a")
+        p = self.effect.cdf(self._finite_effect(a))
         return np.where(a >= 1, 1.0, np.where(a <= 0, 0.0, p))[()]
 
     def ppf(self, q: Any) -> Floats:
@@ -70,4 +68,10 @@ class RatePosterior:
 
     def prob_above(self, a: float) -> float:
         """Posterior probability that the rate exceeds `a`."""
-        return float(1.0 - self.cdf(a))
+        bound = as_number(a, "a")
+        if not 0 < bound < 1:
+            return 1.0 if bound <= 0 else 0.0
+        return float(self.effect.sf(self._finite_effect(np.asarray(bound))))
+
+    def _finite_effect(self, a: Floats) -> Floats:
+        return np.asarray(np.clip(effect_of(np.clip(a, 0.0, 1.0), self.scale), -1e100, 1e100))

@@ -8,16 +8,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
 
-from foldless._check import Floats, as_probabilities, in_open_interval
+from foldless._check import Floats, as_number, as_probabilities, in_open_interval
 from foldless.effect import Effect
 from foldless.errors import InputError
 from foldless.grid import GridEffect
 
-MEMBERS = 2000
 NODES = 160
 BETA_NODES = 24
+DELTA_NODES = 400
 HALVINGS = 60
-GOLDEN_RATIO = 0.6180339887498949
 
 
 class PointInterval(NamedTuple):
@@ -37,8 +36,8 @@ class Curves(Protocol):
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         """Quantile p of TPR at fpr = Phi(q)."""
 
-    def members(self) -> tuple[Floats, Floats]:
-        """(alpha, beta) of a fixed number of equally probable curves."""
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        """Quantiles of the area sum(weights * TPR(q))."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,9 @@ class SeparationCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         return np.asarray(ndtr(self.effect.ppf(p) + q))
 
-    def members(self) -> tuple[Floats, Floats]:
-        alpha = self.effect.ppf((np.arange(MEMBERS) + 0.5) / MEMBERS)
-        return alpha, np.ones(MEMBERS)
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        # The area grows with delta, so its quantiles are the areas at the quantiles of delta.
+        return np.asarray(ndtr(self.effect.ppf(p)[:, None] + q) @ weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +102,13 @@ class BinormalCurves:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
         return self.effect.cdf((x[..., None] - self.beta * q[..., None]) / self._stretch) @ self.weights
 
-    def members(self) -> tuple[Floats, Floats]:
-        # A two-dimensional lattice: its points fill the unit square evenly and are always the same.
-        i = np.arange(MEMBERS)
-        delta = self.effect.ppf((i + 0.5) / MEMBERS)
-        order = np.cumsum(self.weights)
-        beta = self.beta[np.searchsorted(order, (i * GOLDEN_RATIO) % 1.0 * order[-1])]
-        return delta * np.sqrt((1 + beta**2) / 2), beta
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        delta = self.effect.ppf((np.arange(DELTA_NODES) + 0.5) / DELTA_NODES)
+        curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
+        areas = (curves @ weights).ravel()
+        order = np.argsort(areas)
+        shares = np.cumsum(np.repeat(self.weights, DELTA_NODES)[order]) / DELTA_NODES
+        return np.asarray(np.interp(p, shares, areas[order]))
 
 
 @dataclass(frozen=True, repr=False)
@@ -153,16 +152,15 @@ class ROCPosterior:
 
     def tpr_at(self, fpr: float, level: float = 0.95) -> PointInterval:
         """True positive rate at one false positive rate, with its interval."""
-        low, high = self.band(fpr, level)
-        return PointInterval(float(self.mean(fpr)), float(low), float(high))
+        at = as_number(fpr, "fpr")
+        low, high = self.band(at, level)
+        return PointInterval(float(self.mean(at)), float(low), float(high))
 
     def partial_auc(self, max_fpr: float = 1.0, level: float = 0.95) -> PointInterval:
         """Area under the curve for fpr from 0 to `max_fpr`, not rescaled: at 1 it is the AUC."""
         q, weights = _area_rule(max_fpr)
-        alpha, beta = self.curves.members()
-        areas = ndtr(alpha[:, None] + beta[:, None] * q) @ weights
         tail = (1 - in_open_interval(level, "level")) / 2
-        low, high = np.quantile(areas, [tail, 1 - tail])
+        low, high = self.curves.area_quantiles(q, weights, np.array([tail, 1 - tail]))
         return PointInterval(float(self.curves.mean_tpr(q) @ weights), float(low), float(high))
 
     def _at(self, fpr: Any, tpr: Any) -> Any:
@@ -177,11 +175,12 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
 
     In q the integrand is smooth; in fpr it has an infinite slope at 0.
     """
-    end = float(as_probabilities(max_fpr, "max_fpr"))
-    if end == 0:
-        raise InputError("max_fpr must be above 0: the area up to 0 is 0 for every classifier.")
+    end = as_number(max_fpr, "max_fpr")
+    if not 0 < end <= 1:
+        raise InputError(f"max_fpr must lie above 0 and at most at 1, got {max_fpr!r}.")
     t, weights = np.polynomial.legendre.leggauss(NODES)
     top = min(float(ndtri(end)), 9.0)
-    half = (top + 9.0) / 2
-    q = -9.0 + half * (t + 1)
+    bottom = min(-9.0, top - 6.0)
+    half = (top - bottom) / 2
+    q = bottom + half * (t + 1)
     return q, half * weights * np.exp(-0.5 * q**2) / np.sqrt(2 * np.pi)

@@ -42,8 +42,8 @@ def t_cdf(t: Any, df: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def chi_nodes(df: float) -> tuple[Floats, Floats]:
-    """Nodes r and weights of the expectation over R: trapezoid rule in log r.
+def chi_nodes(df: float, refine: int = 1) -> tuple[Floats, Floats]:
+    """Nodes r and weights of the expectation over R: trapezoid rule in log r, `refine` times as dense.
 
     In x = log r the density is exp(df (x - exp(2x)/2)), analytic and rapidly decaying, for which
     the trapezoid rule converges exponentially.
@@ -51,7 +51,7 @@ def chi_nodes(df: float) -> tuple[Floats, Floats]:
     reach = NEGLIGIBLE / df
     left = -(reach + np.sqrt(reach))
     right = 0.5 * np.log1p(2 * reach + 2.4 * np.sqrt(reach))
-    step = min(0.3 / np.sqrt(2 * df), 0.1)
+    step = min(0.3 / np.sqrt(2 * df), 0.1) / refine
     x = np.arange(left, right + step, step)
     weights = np.exp(df * (x - np.expm1(2 * x) / 2))
     nodes = np.exp(x)
@@ -62,8 +62,14 @@ def chi_nodes(df: float) -> tuple[Floats, Floats]:
 
 
 @lru_cache(maxsize=1)
-def _legendre() -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(128)
+def _unit_rule() -> tuple[Floats, Floats]:
+    """Gauss-Legendre on (0, 1) with its nodes pushed towards 0 by squaring.
+
+    The integrands behave like a power of the distance to that end; squaring makes them smooth.
+    """
+    t, weights = np.polynomial.legendre.leggauss(160)
+    s = (t + 1) / 2
+    return s**2, weights * s
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class StudentEffect:
         Given R, E[Phi^2] is a bivariate normal probability, which Owen's T gives in closed form.
         """
         width2 = scale**2 + self.spread**2
-        r, weights = self._nodes()
+        r, weights = self.scale_nodes()
         h = self.loc / np.sqrt(width2) * r
         given = ndtr(h)
         within = given * ndtr(-h) - 2 * owens_t(h, scale / np.sqrt(width2 + self.spread**2))
@@ -106,8 +112,8 @@ class StudentEffect:
             return np.asarray(ndtr((x - self.loc) / self.spread))
         if self._scale_dominates():
             return self._cdf_over_z(x)
-        r, weights = self._nodes()
-        return np.asarray(ndtr((x[..., None] - self.loc * r) / self.spread) @ weights)
+        r, weights = self.scale_nodes()
+        return np.asarray(np.minimum(ndtr((x[..., None] - self.loc * r) / self.spread) @ weights, 1.0))
 
     def sf(self, x: Any) -> Floats:
         """P(effect > x)."""
@@ -133,7 +139,7 @@ class StudentEffect:
             return np.asarray(_log_phi((x - self.loc) / self.spread) - np.log(self.spread))
         if self._scale_dominates():
             return self._logpdf_over_z(x)
-        r, weights = self._nodes()
+        r, weights = self.scale_nodes()
         u = (x[..., None] - self.loc * r) / self.spread
         return _log_mean(_log_phi(u) - np.log(self.spread), weights)
 
@@ -151,7 +157,8 @@ class StudentEffect:
         r = 1.0 if np.isinf(self.df) else np.sqrt(rng.chisquare(self.df, size) / self.df)
         return np.asarray(self.loc * r + self.spread * rng.standard_normal(size))
 
-    def _nodes(self) -> tuple[Floats, Floats]:
+    def scale_nodes(self) -> tuple[Floats, Floats]:
+        """Nodes and weights of the expectation over R."""
         return (np.ones(1), np.ones(1)) if np.isinf(self.df) else chi_nodes(self.df)
 
     def _scale_dominates(self) -> bool:
@@ -159,16 +166,16 @@ class StudentEffect:
         return bool(abs(self.loc) > self.spread * np.sqrt(2 * self.df))
 
     def _range(self) -> tuple[float, float]:
-        r = self.loc * self._nodes()[0][[0, -1]]
+        r = self.loc * self.scale_nodes()[0][[0, -1]]
         return float(r.min() - REACH * self.spread), float(r.max() + REACH * self.spread)
 
     def _z_nodes(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Gauss-Legendre nodes z, weights, and the value of R at which loc R + spread z = x (loc > 0)."""
-        t, weights = _legendre()
+        t, weights = _unit_rule()
         top = np.clip(x / self.spread, -REACH, REACH)[..., None]
-        half = (top + REACH) / 2
-        z = -REACH + half * (t + 1)
-        return z, half * weights, np.maximum((x[..., None] - self.spread * z) / self.loc, 0.0)
+        length = top + REACH
+        z = top - length * t
+        return z, length * weights, np.maximum((x[..., None] - self.spread * z) / self.loc, 0.0)
 
     def _cdf_over_z(self, x: Floats) -> Floats:
         if self.loc < 0:
@@ -176,7 +183,7 @@ class StudentEffect:
         z, weights, r = self._z_nodes(x)
         with np.errstate(over="ignore"):
             given = gammainc(self.df / 2, self.df / 2 * r**2)
-        return np.asarray((weights * np.exp(_log_phi(z)) * given).sum(axis=-1))
+        return np.asarray(np.clip((weights * np.exp(_log_phi(z)) * given).sum(axis=-1), 0.0, 1.0))
 
     def _logpdf_over_z(self, x: Floats) -> Floats:
         if self.loc < 0:
@@ -187,7 +194,8 @@ class StudentEffect:
 
 
 def _log_phi(u: Any) -> Any:
-    return -0.5 * np.square(u) - 0.5 * np.log(2 * np.pi)
+    with np.errstate(over="ignore"):
+        return -0.5 * np.square(u) - 0.5 * np.log(2 * np.pi)
 
 
 def _log_chi(r: Floats, df: float) -> Floats:

@@ -50,7 +50,7 @@ def split(frame: Any, target: str, drop: tuple[str, ...], path: Path) -> Data:
 def chosen_label(y: Any, text: str) -> Any:
     """The label that the user typed, in the type that the column has."""
     found = np.unique(y).tolist()
-    same = [v for v in found if str(v) == text or _is_number(text) and v == float(text)]
+    same = [v for v in found if str(v) == text or (_is_number(text) and v == float(text))]
     alike = [v for v in found if str(v).lower() == text.strip().lower()]
     if same or len(alike) == 1:
         return (same or alike)[0]
@@ -115,7 +115,7 @@ def _matrix(frame: Any, path: Path) -> Any:
     """All columns as float64, or an error that names those that are not numbers."""
     import polars as pl
 
-    X = np.array(frame.select(pl.all().cast(pl.Float64, strict=False)).to_numpy(), dtype=np.float64)
+    X = np.array(frame.select(pl.all().cast(pl.Float64, strict=False)).to_numpy(), dtype=np.float64, order="C")
     faults = _Faults()
     # Only columns in which a cell did not convert need a closer look.
     for j in np.flatnonzero(~np.isfinite(X).all(axis=0)):
@@ -166,7 +166,7 @@ def _notes(X: Any, names: list[str], unnamed: bool) -> tuple[str, ...]:
     """What the reader should know about columns that look like an index rather than a measurement."""
     # pandas and R write row names into a column without a header.
     notes = ["the column without a name was left out; give it a name if it is a measurement."] if unnamed else []
-    counting = np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0)) if len(X) > 2 else []
+    counting = np.flatnonzero((np.diff(X, axis=0) == 1).all(axis=0) & (len(X) > 2))
     for name in (names[j] for j in counting):
         notes.append(f"column '{name}' numbers the rows; if it is not a measurement, use --drop {_quoted(name)}.")
     return tuple(notes)

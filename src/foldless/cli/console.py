@@ -74,11 +74,10 @@ def new_table(*columns: str, title: str | None = None) -> Table:
 
 
 def say_facts(facts: Mapping[str, str]) -> None:
-    """Two columns: what, and how much."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 3, 0, 0))
+    """Two columns: what, and how much; not a rich table, which would cut long values in a pipe."""
+    width = max(len(name) for name in facts)
     for name, value in facts.items():
-        table.add_row(escape(name), escape(value))
-    stdout().print(table)
+        say(f"{name:<{width}}   {value}")
 
 
 def listed(items: Iterable[Any]) -> str:

@@ -113,7 +113,14 @@ def _draw_estimates(axes: Any, study: Study) -> None:
 def _draw_interval(axes: Any, height: float, row: Row) -> None:
     real, colour = row.real, _colour(row)
     if real.low is not None:
-        axes.plot([real.low, real.high], [height] * 2, color=colour, linewidth=3.5 if row.rival.ours else 2, alpha=0.55)
+        axes.plot(
+            [real.low, real.high],
+            [height] * 2,
+            color=colour,
+            linewidth=3.5 if row.rival.ours else 2,
+            alpha=0.55,
+            solid_capstyle="butt",
+        )
     axes.plot(real.auc, height, "o", color=colour, markersize=8 if row.rival.ours else 6, markeredgecolor="white")
 
 
@@ -126,7 +133,14 @@ def _draw_noise(axes: Any, study: Study) -> None:
     axes.axvline(0.5, color=TRUTH, linewidth=1.4)
     for height, row in placed:
         value, colour = _noise(row), _colour(row)
-        axes.plot([0.5, value], [height] * 2, color=colour, linewidth=3.5 if row.rival.ours else 2, alpha=0.55)
+        axes.plot(
+            [0.5, value],
+            [height] * 2,
+            color=colour,
+            linewidth=3.5 if row.rival.ours else 2,
+            alpha=0.55,
+            solid_capstyle="butt",
+        )
         axes.plot(value, height, "o", color=colour, markersize=8 if row.rival.ours else 6, markeredgecolor="white")
     axes.tick_params(labelleft=False)
     axes.set_xlim(min(0.4, *(_noise(row) - 0.02 for row in study.rows)), 1.02)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foldless import _check
 from foldless._check import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Ints
@@ -170,14 +171,5 @@ def _checked_groups(groups: Any, view: LinearView) -> Ints | None:
         if min(view.labels.n1, view.labels.n0) < 2:
             raise InputError("each class needs at least two rows: with one removed, none would be left to train on.")
         return None
-    labels = np.asarray(groups)
-    if labels.shape != positive.shape:
-        raise InputError(f"groups must be one label per row ({positive.size}), got shape {labels.shape}.")
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
-    fewest = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
-    if fewest < 3:
-        raise InputError(
-            f"each class must occur in at least three groups, got {fewest}: with two groups removed, "
-            f"no row of the class would be left to train on. Use finer groups, or none if rows are independent."
-        )
-    return codes
+    # Removing two groups must leave a third to train on.
+    return _check.as_groups(groups, positive, fewest=3)

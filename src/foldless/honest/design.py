@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack, solve_triangular
 
 from foldless._check import Floats, is_sparse
+from foldless.errors import InputError
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
@@ -102,6 +103,8 @@ def gram_of_rows(X: Any, *, centred: bool) -> Floats:
 def row_space(K: Floats) -> Design:
     """Coordinates L with K = L L', from a pivoted Cholesky factorisation."""
     factor, pivots, rank, _ = lapack.dpstrf(K, lower=1)
+    if rank == 0:
+        raise InputError("all rows of X are the same, so no classifier can tell them apart: check how X was made.")
     order = pivots - 1
     lower = np.zeros((len(K), rank))
     lower[order] = np.tril(factor)[:, :rank]

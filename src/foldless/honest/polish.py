@@ -124,9 +124,10 @@ def direction_match(a: Point, b: Point, norm_a: float) -> float:
 
     `norm_a` is the length of the first weight vector, part of which may lie outside the row space.
     """
-    weights = float(a.coef @ b.coef) / (norm_a * float(np.linalg.norm(b.coef)))
+    tiny = np.finfo(float).tiny
+    weights = float(a.coef @ b.coef) / max(norm_a * float(np.linalg.norm(b.coef)), tiny)
     za, zb = a.scores - a.scores.mean(), b.scores - b.scores.mean()
-    return 0.5 * (weights + float(za @ zb) / float(np.linalg.norm(za) * np.linalg.norm(zb)))
+    return 0.5 * (weights + float(za @ zb) / max(float(np.linalg.norm(za) * np.linalg.norm(zb)), tiny))
 
 
 def _newton_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from foldless._check import Floats
 from foldless.honest.design import Ints
@@ -68,7 +68,3 @@ class Removed:
     direction_cosine: float
     match: float
     notes: tuple[str, ...] = ()
-
-    def with_notes(self, *notes: str) -> Removed:
-        """The same result with further notes in front."""
-        return replace(self, notes=(*notes, *self.notes))

@@ -34,7 +34,7 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
     within = (within_influence(model, local1, single), within_influence(model, local0, single))
     between = (_between(shift1 - single[local1, None]), _between(shift0.T - single[local0, None]))
     sums = _scaled_sums(problem, within, between)
-    all_single = single if len(rows) == positive.size == problem.positive.size else _all_single(problem)
+    all_single = single if rows.size == problem.positive.size else _all_single(problem)
     score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
     return Honest(
         rows[local1],

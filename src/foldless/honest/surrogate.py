@@ -61,10 +61,10 @@ def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> N
     Closeness is the mean of the cosines in weight space and in score space (where coordinate k counts `values[k]`).
     All vectors are coordinates in the eigenbasis of the scatter; `norm_sq` is the squared length of the whole of w.
     """
-    mean = float(values[values > RANK * values[-1]].mean())
+    tiny = np.finfo(float).tiny
+    mean = max(float(values[values >= RANK * values[-1]].mean()), tiny)
     penalties = mean * np.exp(LOG_PENALTIES)
     c = right / (values + penalties[:, None])
-    tiny = np.finfo(float).tiny
     in_weights = c @ w / np.sqrt(np.sum(c**2, axis=1) * norm_sq + tiny)
     in_scores = c @ (values * w) / np.sqrt((c**2 @ values) * float(w**2 @ values) + tiny)
     match = 0.5 * (in_weights + in_scores)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foldless._check import Floats, is_sparse
+from foldless._check import Floats
 from foldless.honest.design import Bools
 from foldless.honest.losses import SquaredLoss
 from foldless.honest.objective import Objective, Removal
@@ -135,5 +135,4 @@ def _class_means(X: Any, positive: Bools) -> Floats:
 
 def _within_scatter(X: Any, positive: Bools, means: Floats, mass: Floats) -> float:
     """tr W."""
-    dense = X.toarray() if is_sparse(X) else np.asarray(X, dtype=np.float64)
-    return float(mass @ ((dense - means[positive.astype(int)]) ** 2).sum(axis=1))
+    return float(mass @ ((X - means[positive.astype(int)]) ** 2).sum(axis=1))

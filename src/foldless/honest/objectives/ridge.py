@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from foldless._check import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.losses import SquaredLoss
@@ -19,7 +21,7 @@ def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None
     est: Any = view.estimator
     if getattr(est, "positive", False):
         return None
-    alpha = float(getattr(est, "alpha_", est.alpha if hasattr(est, "alpha") else 0.0))
+    alpha = float(np.ravel(est.alpha_ if hasattr(est, "alpha_") else est.alpha)[0])
     N, P = view.X.shape
     if alpha == 0 and P + 1 >= N:
         raise EstimatorError(

@@ -1,0 +1,264 @@
+"""The calibrated posterior as a whole: honest on noise, sane at separation, covering in simulation."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr, ndtri
+from scipy.stats import norm
+from scipy.stats import t as student
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import foldless as fl
+from development_data import load
+from foldless.honest.posterior import separation_posterior
+from foldless.honest.statistics import statistic_of_scores
+
+FAMILIES = {
+    "logistic": LogisticRegression(max_iter=2000),
+    "ridge": RidgeClassifier(),
+    "svm": LinearSVC(max_iter=20000),
+    "lda": LinearDiscriminantAnalysis(),
+    "shrunken lda": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5),
+    "l1": LogisticRegression(l1_ratio=1.0, solver="liblinear"),
+    "weights": None,
+}
+
+
+def fitted(model, X, y):
+    """A fit whose convergence is none of the test's business: the library checks it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        return model.fit(X, y)
+
+
+def gaussian(rng, n0, n1, P, distance, sd1=1.0):
+    """Two Gaussian classes whose means lie `distance` apart along the diagonal."""
+    y = np.r_[np.zeros(n0, int), np.ones(n1, int)]
+    X = rng.standard_normal((n0 + n1, P))
+    X[y == 1] = sd1 * X[y == 1] + distance / np.sqrt(P)
+    return X, y
+
+
+# ---- noise must look like noise
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shuffled_ovarian_labels_look_like_noise(family):
+    """60 rows, 4000 columns, labels shuffled 12 times: the means average between 0.45 and 0.60."""
+    data = load("ovarian")
+    means = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(len(data["y"]))[:60]
+        # scikit-learn's shrunken LDA takes half a minute on 4000 columns, so it gets a tenth of them.
+        columns = slice(None, None, 10 if family == "shrunken lda" else 1)
+        X, y = StandardScaler().fit_transform(data["X"][rows, columns]), rng.permutation(data["y"][rows])
+        model = FAMILIES[family]
+        if model is None:
+            model = fitted(LogisticRegression(max_iter=2000), X, y).coef_.ravel()
+        else:
+            fitted(model, X, y)
+        means.append(fl.auc_posterior(model, X, y).mean)
+    assert 0.45 < np.mean(means) < 0.60
+
+
+def test_selection_on_noise_does_not_leak():
+    """SelectKBest(20) + logistic regression on 60 x 2000 of pure noise: at most 0.60 on average."""
+    means = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((60, 2000)), np.arange(60) % 2
+        post = fl.auc_posterior(make_pipeline(SelectKBest(k=20), LogisticRegression()).fit(X, y), X, y)
+        assert post.method == "loo-surrogate"
+        assert any("saw y" in note for note in post.notes)
+        means.append(post.mean)
+    assert np.mean(means) <= 0.60
+
+
+# ---- the posterior itself
+
+
+def test_posterior_equals_direct_quadrature():
+    """Mean and cdf on the grid equal adaptive quadrature of likelihood times prior, written out anew."""
+    rng = np.random.default_rng(0)
+    scores = np.r_[rng.normal(0, 1, 18), rng.normal(0.9, 1.4, 12)]
+    positive = np.arange(30) >= 18
+    statistic = statistic_of_scores(scores, positive)
+
+    def unnormalised(delta):
+        sd = np.sqrt(statistic.variance(delta))
+        likelihood = student.pdf((statistic.estimate - delta) / sd, statistic.df) / sd
+        useful = 2 * norm.cdf(delta / 0.3) * norm.pdf(delta, 0, 2.5)
+        return likelihood * (0.1 * norm.pdf(delta, 0, 0.15) + 0.9 * useful)
+
+    effect = separation_posterior(statistic, fl.EffectPrior.default())
+    points = [0.0, statistic.estimate]
+    total = quad(unnormalised, -4, 10, points=points, limit=200)[0]
+    mean = quad(lambda d: unnormalised(d) * ndtr(d / np.sqrt(2)), -4, 10, points=points, limit=200)[0] / total
+    below = quad(unnormalised, -4, 0.7, points=[0.0], limit=200)[0] / total
+    assert effect.mean_probability(np.sqrt(2)) == pytest.approx(mean, abs=2e-5)
+    assert effect.cdf(0.7) == pytest.approx(below, abs=1e-4)
+
+
+def test_named_priors_order_as_they_should():
+    """Chance mass pulls a weak answer towards 0.5; a flat prior allows worse than chance."""
+    rng = np.random.default_rng(1)
+    y, scores = np.arange(40) % 2, rng.standard_normal(40)
+    default, without, flat = (
+        fl.auc_posterior_from_scores(y, scores, prior=prior)
+        for prior in (None, fl.EffectPrior.no_chance_mass(), fl.EffectPrior.flat())
+    )
+    assert default.prob_above(0.6) < without.prob_above(0.6)
+    assert flat.cdf(0.5) > without.cdf(0.5)
+
+
+@pytest.mark.parametrize("margin", [0.1, 2.0, 8.0])
+def test_perfect_separation_does_not_trust_the_normal_tail(margin):
+    """10 + 10 separated rows: the 95 % interval starts between 0.75 and 0.99, with no nan and no warning."""
+    rng = np.random.default_rng(3)
+    negative, positive = rng.standard_normal(10), rng.standard_normal(10)
+    positive += negative.max() - positive.min() + margin
+    y, scores = np.repeat([0, 1], 10), np.r_[negative, positive]
+    for signed, label in ((scores, None), (-scores, 0)):
+        post = fl.auc_posterior_from_scores(y, signed, pos_label=label)
+        low, high = post.interval(0.95)
+        assert 0.75 < low < 0.99
+        assert low < post.mean < high <= 1
+    for C in (0.01, 1.0, 100.0):
+        model = LogisticRegression(C=C, max_iter=10_000).fit(scores[:, None], y)
+        low, high = fl.auc_posterior(model, scores[:, None], y).interval(0.95)
+        assert 0.75 < low < 0.99
+
+
+def test_two_constants_and_three_rows_are_answered():
+    """Scores that do not vary within the classes, and classes of three rows, give proper answers."""
+    constant = fl.auc_posterior_from_scores([0] * 5 + [1] * 5, [0.0] * 5 + [1.0] * 5)
+    few = fl.auc_posterior_from_scores([0, 0, 0, 1, 1, 1], [1.0, 2.0, 3.0, 2.5, 4.0, 5.0])
+    for post in (constant, few):
+        low, high = post.interval()
+        assert 0.3 < low < post.mean < high <= 1
+        assert np.isfinite(post.sd)
+
+
+def test_thinning_of_many_scores_changes_nothing():
+    """100,000 held-out scores are thinned for the pairs; the answer is that of all pairs."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 2, 100_000)
+    scores = rng.standard_normal(100_000) + 0.8 * y
+    post = fl.auc_posterior_from_scores(y, scores)
+    assert post.mean == pytest.approx(ndtr(0.8 / np.sqrt(2)), abs=0.005)
+    assert post.details["pair_auc"] == pytest.approx(float(fl.baselines.delong(y, scores)), abs=1e-4)
+
+
+# ---- coverage in simulation
+
+
+def test_held_out_scores_cover():
+    """Held-out normal scores, 15 + 25 rows: the 90 % interval covers the true AUC 0.86 to 0.95 of the time."""
+    rng = np.random.default_rng(5)
+    y, hits = np.r_[np.zeros(25, int), np.ones(15, int)], []
+    for distance in rng.choice([0.5, 1.0, 1.6, 2.2], 400):
+        low, high = fl.auc_posterior_from_scores(y, rng.standard_normal(40) + distance * y).interval(0.9)
+        hits.append(low <= ndtr(distance / np.sqrt(2)) <= high)
+    assert 0.86 <= np.mean(hits) <= 0.95
+
+
+SHAPES = {"few": (25, 25, 5, 1.3, 1.0), "many": (25, 25, 100, 2.5, 1.0), "unequal": (40, 20, 20, 1.6, 1.5)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_error_and_roc_intervals_cover(shape):
+    """90 % intervals of the error at a threshold and of TPR at FPR 0.05, 0.2, 0.5 cover 0.84 to 0.96."""
+    n0, n1, P, distance, sd1 = SHAPES[shape]
+    rng = np.random.default_rng(6)
+    fpr, hits = np.array([0.05, 0.2, 0.5]), []
+    for _ in range(250):
+        X, y = gaussian(rng, n0, n1, P, distance, sd1)
+        model = LogisticRegression(max_iter=1000).fit(X, y)
+        w, b = model.coef_[0], model.intercept_[0]
+        sd, gap = np.linalg.norm(w), w.sum() * distance / np.sqrt(P)
+        low, high = fl.roc_posterior(model, X, y).band(fpr, 0.9)
+        tpr = ndtr((gap + sd * ndtri(fpr)) / (sd1 * sd))
+        post = fl.error_posterior(model, X, y, threshold=0.2)
+        wrong = n0 * ndtr((b - 0.2) / sd) + n1 * ndtr(-(gap + b - 0.2) / (sd1 * sd))
+        start, end = post.error.interval(0.9)
+        hits.append([*((low <= tpr) & (tpr <= high)), start <= wrong / (n0 + n1) <= end])
+    coverage = np.mean(hits, axis=0)
+    assert np.all((coverage >= 0.84) & (coverage <= 0.96)), coverage
+
+
+def test_roc_area_is_the_auc():
+    """The area under the mean ROC curve is the mean AUC, whatever the ratio of the variances."""
+    X, y = gaussian(np.random.default_rng(7), 30, 20, 8, 1.5, sd1=2.0)
+    model = LogisticRegression().fit(X, y)
+    roc, auc = fl.roc_posterior(model, X, y), fl.auc_posterior(model, X, y)
+    assert roc.partial_auc(1.0).mean == pytest.approx(auc.mean, abs=1e-6)
+    assert roc.partial_auc(1.0, 0.9)[1:] == pytest.approx(auc.interval(0.9), abs=2e-3)
+
+
+# ---- dependent rows
+
+
+@pytest.mark.slow
+def test_groups_cover():
+    """32 subjects x 6 correlated rows: 90 % intervals cover at least 0.85; ignoring the groups they do not."""
+    rng = np.random.default_rng(8)
+    subjects = np.repeat(np.arange(32), 6)
+    y, hits = subjects % 2, []
+    for _ in range(150):
+        X = np.sqrt(0.7) * rng.standard_normal((32, 6))[subjects] + np.sqrt(0.3) * rng.standard_normal((192, 6))
+        X[y == 1] += 1.2 / np.sqrt(6)
+        model = LogisticRegression(C=0.1).fit(X, y)
+        w = model.coef_[0]
+        truth = ndtr(w.sum() * 1.2 / np.sqrt(6) / np.sqrt(2 * w @ w))
+        posts = (fl.auc_posterior(model, X, y, groups=g) for g in (subjects, None))
+        hits.append([low <= truth <= high for low, high in (p.interval(0.9) for p in posts)])
+    grouped, ungrouped = np.mean(hits, axis=0)
+    assert grouped >= 0.85
+    assert ungrouped < 0.6
+
+
+@pytest.mark.parametrize("name", ["parkinsons", "fmri_haxby_bottle_shoe"])
+def test_groups_on_real_data(name):
+    """Repeated recordings: the grouped answer is below the ungrouped one and near group-wise cross-validation."""
+    data = load(name)
+    X, y, groups = data["X"], data["y"], data["groups"]
+    model = fitted(make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)), X, y)
+    grouped = fl.auc_posterior(model, X, y, groups=groups)
+    folds = [float(fl.baselines.cv_auc(model, X, y, groups=groups, random_state=seed)) for seed in range(5)]
+    assert grouped.mean < fl.auc_posterior(model, X, y).mean - 0.05
+    assert abs(grouped.mean - np.mean(folds)) < 0.08
+    low, high = grouped.interval(0.9)
+    assert low < np.mean(folds) < high
+
+
+# ---- the adaptive in-sample prior
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "P", "distance"), [(40, 4, 1.0), (40, 10, 1.1), (40, 20, 1.3), (60, 40, 1.3)])
+def test_adaptive_prior_beats_cross_validation_on_gaussian_data(n, P, distance):
+    """Mean absolute error below that of 5-fold cross-validation, P <= N, on identical data."""
+    rng = np.random.default_rng(9)
+    errors = []
+    for seed in range(60):
+        X, y = gaussian(rng, n // 2, n // 2, P, distance)
+        model = LogisticRegression(max_iter=1000).fit(X, y)
+        w = model.coef_[0]
+        truth = ndtr(w.sum() * distance / np.sqrt(P) / np.sqrt(2 * w @ w))
+        post = fl.auc_posterior(model, X, y, method="in-sample", prior=fl.Prior.adaptive())
+        errors.append([post.mean - truth, float(fl.baselines.cv_auc(model, X, y, random_state=seed)) - truth])
+    adaptive, folds = np.abs(errors).mean(axis=0)
+    assert adaptive < folds

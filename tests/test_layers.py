@@ -1,0 +1,114 @@
+"""The rows of the architecture: a module imports only from rows below its own."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "foldless"
+ROWS = [
+    ["cli"],
+    ["report", "display", "search", "experiments"],
+    ["compare", "diagnose", "plan"],
+    ["estimate", "baselines"],
+    ["multiclass", "findings"],
+    ["auc", "roc", "error"],
+    ["honest", "in_sample", "streaming"],
+    ["conjugate", "evidence", "anatomy", "rate", "rate_pair"],
+    ["prior", "moments", "student", "grid", "effect", "_pullback"],
+    ["errors", "_check", "_steps"],
+]
+ROW = {module: number for number, row in enumerate(ROWS) for module in row}
+SAME_ROW_ALLOWED = {("_check", "errors")}
+INDEPENDENT_OF = {"auc", "roc", "error", "honest", "in_sample", "conjugate", "prior", "estimate"}
+PUBLIC = "foldless"
+
+
+def module_of(path: Path) -> str:
+    """Top-level module or package that a file belongs to."""
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
+MODULES = sorted({module_of(p) for p in FILES})
+
+
+def imported(path: Path) -> list[tuple[int, str]]:
+    """(line, module) for every import of foldless anywhere in a file; the package itself reads 'foldless'."""
+    package = ("foldless", *path.relative_to(SOURCE).parts[:-1])
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            name = ".".join((*base, *([node.module] if node.module else [])))
+            found += [(node.lineno, name, alias.name) for alias in node.names]
+    return [(line, _target(name, attribute)) for line, name, attribute in found if name.split(".")[0] == "foldless"]
+
+
+def _target(name: str, attribute: str | None) -> str:
+    parts = name.split(".")
+    if len(parts) > 1:
+        return parts[1]
+    is_module = attribute is not None and ((SOURCE / f"{attribute}.py").exists() or (SOURCE / attribute).is_dir())
+    return attribute if is_module and attribute else PUBLIC
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_has_a_row(module):
+    """A new module must be given its place before anything may import it."""
+    assert module in ROW, f"{module} is in no row: add it to its row here (ROWS) and in ARCHITECTURE.md"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_go_downwards(path):
+    """Every import, also inside functions and under TYPE_CHECKING, is of a lower row or of the own package."""
+    own = module_of(path)
+    if own not in ROW:
+        pytest.fail(f"{own} is in no row: add it to its row here (ROWS) and in ARCHITECTURE.md")
+    for line, target in imported(path):
+        if target == own or (own, target) in SAME_ROW_ALLOWED or _public_use(own, target):
+            continue
+        assert target != PUBLIC, f"{path.name}:{line} imports the package itself, which is above every row"
+        assert target in ROW, f"{path.name}:{line} imports {target}, which is in no row"
+        assert ROW[target] > ROW[own], (
+            f"{path.name}:{line}: {own} (row {ROW[own]}) imports {target} (row {ROW[target]})"
+        )
+
+
+def _public_use(own: str, target: str) -> bool:
+    """The command line and the experiments stand outside and use the public API."""
+    return target == PUBLIC and own in ("cli", "experiments")
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if module_of(p) == "baselines"], ids=lambda p: p.name)
+def test_baselines_stay_an_independent_check(path):
+    """The rivals share no code with the Bayesian results that they are to check."""
+    shared = {target for _, target in imported(path)} & INDEPENDENT_OF
+    assert not shared, f"{path.name} imports {sorted(shared)}"
+
+
+def test_experiments_use_the_public_api_only():
+    """Every experiment can be run by a reader with `import foldless` alone."""
+    for path in (p for p in FILES if module_of(p) == "experiments"):
+        private = {t for _, t in imported(path)} - {PUBLIC, "experiments"}
+        assert not private, f"{path.name} imports {sorted(private)}: use the public names of foldless"
+
+
+def test_the_reader_of_imports_sees_everything(tmp_path, monkeypatch):
+    """The check itself: relative, aliased, nested and TYPE_CHECKING imports are all found."""
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / "auc.py").touch()
+    (tmp_path / "honest").mkdir()
+    file = tmp_path / "honest" / "x.py"
+    file.write_text(
+        "import foldless.prior as p\nfrom foldless import auc, cbauc\nfrom .. import auc as b\nfrom ..roc import c\n"
+        "from .y import d\ndef f():\n    from foldless.student import e\nimport numpy\n"
+        "if TYPE_CHECKING:\n    from foldless.estimate import g\n"
+    )
+    assert [t for _, t in sorted(imported(file))] == [
+        "prior", "auc", "foldless", "auc", "roc", "honest", "student", "estimate",
+    ]  # fmt: skip
