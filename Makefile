@@ -23,7 +23,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/cost.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache out
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis out foldless-demo.png
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -569,7 +569,7 @@ BAD = {
     "length": (LOGISTIC, Z, Y[:-1], InputError, "X has 60 rows but y has 59"),
     "length weights": (np.ones(P), Z, Y[:-1], InputError, "X has 60 rows but y has 59"),
     "zero weights": (np.zeros(P), Z, Y, InputError, "all zeros"),
-    "zero l1": ("l1", Z, Y, InputError, "all zeros"),
+    "zero l1": ("l1", Z, Y, EstimatorError, "all zero: the classifier ignores every feature"),
     "nan weights": (np.full(P, np.nan), Z, Y, InputError, "NaN or infinity"),
     "short weights": (np.ones(P - 1), Z, Y, InputError, "w has 7 weights but X has 8"),
     "weight matrix": (np.ones((P, 2)), Z, Y, EstimatorError, "shape (8, 2)"),

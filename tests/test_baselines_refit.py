@@ -135,7 +135,7 @@ def test_cv_bad_input():
         (InputError, "aggregate must be 'mean' or 'pooled'", {"aggregate": "median"}),
         (InputError, "variant must be", {"variant": "paper"}),
         (InputError, "mean over folds", {"variant": "published", "aggregate": "pooled"}),
-        (InputError, "one group per row", {"groups": [1, 2]}),
+        (InputError, "one label per row", {"groups": [1, 2]}),
         (InputError, "got 2 groups for 5 folds", {"groups": np.arange(24) % 2}),
         (InputError, "both classes in every fold", {"groups": y * 10 + np.arange(24) % 5}),
         (InputError, "random_state", {"random_state": "today"}),

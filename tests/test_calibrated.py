@@ -262,3 +262,106 @@ def test_adaptive_prior_beats_cross_validation_on_gaussian_data(n, P, distance):
         errors.append([post.mean - truth, float(fl.baselines.cv_auc(model, X, y, random_state=seed)) - truth])
     adaptive, folds = np.abs(errors).mean(axis=0)
     assert adaptive < folds
+
+
+# ---- once wrong, now guarded
+
+
+@pytest.mark.parametrize("model", [RidgeClassifier(), LinearSVC(max_iter=50_000)], ids=["ridge", "svm"])
+@pytest.mark.parametrize("size", [1.0, 1e3, 1e6])
+def test_interpolating_fits_on_raw_scale_see_no_signal_in_noise(model, size):
+    """Unscaled features make the penalty negligible; leverages near one must not hide the correction."""
+    rng = np.random.default_rng(10)
+    X, y = size * rng.standard_normal((60, 1000)), np.arange(60) % 2
+    unit, raw = (fl.auc_posterior(fitted(model, Z, y), Z, y) for Z in (X / size, X))
+    assert raw.mean < 0.65
+    assert raw.details["pair_auc"] == pytest.approx(unit.details["pair_auc"], abs=0.02)
+
+
+def test_near_interpolation_equals_exact_refits():
+    """RidgeClassifier with a vanishing penalty: pair-removed scores equal the dual refits."""
+    rng = np.random.default_rng(11)
+    X, y = 300.0 * rng.standard_normal((24, 200)), np.arange(24) % 2
+    post = fl.auc_posterior(RidgeClassifier().fit(X, y), X, y)
+    t, won = 2.0 * y - 1, []
+    for i in np.flatnonzero(y == 1):
+        for j in np.flatnonzero(y == 0):
+            rest = np.setdiff1d(np.arange(24), [i, j])
+            A = X[rest] - X[rest].mean(axis=0)
+            dual = np.linalg.solve(A @ A.T + np.eye(len(rest)), t[rest] - t[rest].mean())
+            won.append((X[i] - X[j]) @ (A.T @ dual) > 0)
+    assert post.details["pair_auc"] == pytest.approx(np.mean(won), abs=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grouped", [False, True])
+def test_error_rates_of_unequal_classes_under_a_strong_penalty(grouped):
+    """40 + 8 rows, balanced weights, C = 0.001: removal drifts the intercept, the error rates must not follow."""
+    rng = np.random.default_rng(12)
+    hits, off = [], []
+    groups = np.arange(48) // 2 if grouped else None
+    for _ in range(80):
+        X, y = gaussian(rng, 40, 8, 10, 1.8)
+        model = LogisticRegression(C=1e-3, class_weight="balanced").fit(X, y)
+        w, b = model.coef_[0], model.intercept_[0]
+        truth = ndtr((w.sum() * 1.8 / np.sqrt(10) + b) / np.linalg.norm(w))
+        post = fl.error_posterior(model, X, y, groups=groups).sensitivity
+        low, high = post.interval(0.9)
+        hits.append(low <= truth <= high)
+        off.append(post.mean - truth)
+    assert np.mean(hits) >= 0.82
+    assert abs(np.mean(off)) < 0.06
+
+
+def test_error_rates_of_skewed_scores():
+    """Log-normal noise: the error is that of the counts, not of a normal tail; 20,000 held-out rows, 8 fits."""
+    off = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.arange(20_600) % 2
+        X = (np.exp(rng.standard_normal((20_600, 3))) - 1.0) * (1 - 2 * y[:, None]) + 1.5 * y[:, None]
+        model = LogisticRegression().fit(X[:600], y[:600])
+        wrong = np.mean(model.predict(X[600:]) != y[600:])
+        off.append(fl.error_posterior(model, X[:600], y[:600]).error.mean - wrong)
+    assert abs(np.mean(off)) < 0.012
+    assert any("not normal" in note for note in fl.roc_posterior(model, X[:600], y[:600]).notes)
+
+
+def test_tied_scores_keep_their_uncertainty():
+    """A single binary feature: four positives cannot pin a sensitivity down."""
+    X = np.r_[np.ones(3), np.zeros(1), np.zeros(30), np.ones(10)][:, None]
+    y = np.r_[np.ones(4, int), np.zeros(40, int)]
+    post = fl.error_posterior(LogisticRegression(tol=1e-8).fit(X, y), X, y)
+    low, high = post.sensitivity.interval(0.9)
+    assert high - low > 0.15
+
+
+def test_lda_refuses_sample_weight():
+    """LinearDiscriminantAnalysis.fit takes none, so one that is passed here was never used."""
+    X, y = gaussian(np.random.default_rng(14), 20, 20, 3, 1.0)
+    with pytest.raises(fl.InputError, match="takes no sample_weight"):
+        fl.auc_posterior(LinearDiscriminantAnalysis().fit(X, y), X, y, sample_weight=np.ones(40))
+
+
+def test_scale_ratio_of_the_roc_follows_the_right_f_law():
+    """beta^2 = v0/v1 F(df1, df0): quantiles against draws of the two variances."""
+    from foldless.roc import BinormalCurves
+
+    X, y = gaussian(np.random.default_rng(15), 30, 20, 3, 1.0)
+    effect = fl.auc_posterior(LogisticRegression().fit(X, y), X, y).effect
+    curves = BinormalCurves.from_variances(effect, 2.0, 1.0, 5.0, 40.0)
+    rng = np.random.default_rng(16)
+    draws = np.sqrt(2.0 * (rng.chisquare(40, 200_000) / 40) / (rng.chisquare(5, 200_000) / 5))
+    assert curves.weights @ curves.beta == pytest.approx(draws.mean(), rel=0.02)
+    assert curves.weights @ (curves.beta < 1.2) == pytest.approx(np.mean(draws < 1.2), abs=0.03)
+
+
+@pytest.mark.parametrize(("P", "warned"), [(2, False), (5, True)])
+def test_optimism_is_told_from_three_features_per_hundred_rows(P, warned):
+    """The rule of results/optimism.md, at 100 rows."""
+    X, y = gaussian(np.random.default_rng(17), 50, 50, P, 1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        post = fl.auc_posterior(LogisticRegression().fit(X, y), X, y, method="in-sample")
+    assert any(issubclass(w.category, fl.OptimismWarning) for w in caught) == warned
+    assert any("optimistic" in note for note in post.notes) == warned

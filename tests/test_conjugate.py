@@ -73,7 +73,7 @@ def test_cbauc_does_not_depend_on_the_length_of_w(make_data):
 
 @pytest.mark.parametrize("shape", [(1, 5, 6), (3, 8, 4), (40, 10, 15), (200, 30, 20)], ids=str)
 def test_scaled_identity(make_data, shape):
-    """Scaled identity: the same formula with k = (kappa* + P + 1) P - 2 and s = tr(S*) |w|^2 (math.md section 3)."""
+    """Scaled identity: the same formula with k = (kappa* + P + 1) P - 2 and s = tr(S*) |w|^2 (the supplement)."""
     P, n0, n1 = shape
     X, y, w = make_data(P, n0, n1, P)
     for kind in ("paper", "scalar", "diagonal", "full"):

@@ -46,7 +46,7 @@ def test_rates_agree_with_the_full_posterior(request, matches_draws, covariance,
 
 
 def test_expected_errors_are_dalton_and_dougherty(make_data):
-    """E[err0], E[err1] are the closed-form Student probabilities (math.md section 4), and error mixes them exactly."""
+    """E[err0], E[err1] are the closed-form Student probabilities (Dalton, Dougherty 2011); the error mixes them."""
     X, y, w = make_data(5, 60, 40, 2)
     post = fl.error_posterior(w, X, y, method="in-sample", threshold=0.3, prior=fl.Prior.improper(), prevalence=0.2)
     z = X @ w

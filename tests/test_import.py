@@ -10,7 +10,7 @@ import pytest
 import foldless as fl
 
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "matplotlib", "click", "rich", "polars", "pandas", "dask", "torch")
-# The names of design.md that exist by now; add the others here as they arrive.
+# The public names; add a new one here.
 NAMES = (
     "AUCPosterior", "EffectPrior", "ErrorPosterior", "EstimatorError", "FoldlessError", "FoldlessWarning", "InputError",
     "OptimismWarning", "Prior", "PriorError", "ROCPosterior", "ScoreStats", "TrustWarning", "auc_posterior",

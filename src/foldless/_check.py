@@ -44,54 +44,53 @@ def listed(items: Any) -> str:
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
-def as_matrix(X: Any, name: str = "X") -> Any:
+def as_matrix(X: Any) -> Any:
     """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it is one."""
     if is_sparse(X):
-        return _real(_not_empty(X.tocsr(), name), name)
+        return _real(_not_empty(X.tocsr()))
     if X is None or isinstance(X, str | bytes):
-        raise InputError(f"{name} must be a table of numbers, got {X!r}: pass an array or a data frame.")
-    M = _frame_to_array(X) if is_frame(X) else _to_array(X, name)
+        raise InputError(f"X must be a table of numbers, got {X!r}: pass an array or a data frame.")
+    M = _frame_to_array(X) if is_frame(X) else _to_array(X)
     if M.ndim == 0:
-        raise InputError(f"{name} must be a table of numbers, got a single {type(X).__name__}.")
+        raise InputError(f"X must be a table of numbers, got a single {type(X).__name__}.")
     if M.ndim != 2:
         raise InputError(
-            f"{name} must have two dimensions (rows x features), got {M.ndim}: "
-            f"use {name}.reshape(-1, 1) for a single feature."
+            f"X must have two dimensions (rows x features), got {M.ndim}: use X.reshape(-1, 1) for a single feature."
         )
-    return _real(_not_empty(M, name), name)
+    return _real(_not_empty(M))
 
 
-def _not_empty(M: Any, name: str) -> Any:
+def _not_empty(M: Any) -> Any:
     if 0 in M.shape:
-        raise InputError(f"{name} is empty: got shape {M.shape}, expected at least one row and one column.")
+        raise InputError(f"X is empty: got shape {M.shape}, expected at least one row and one column.")
     return M
 
 
-def _to_array(X: Any, name: str) -> Array:
+def _to_array(X: Any) -> Array:
     try:
         return np.asarray(X)
     except ValueError as err:
-        raise InputError(f"{name} must be a rectangular table of numbers, got rows of unequal length.") from err
+        raise InputError("X must be a rectangular table of numbers, got rows of unequal length.") from err
 
 
-def _real(M: Any, name: str) -> Any:
+def _real(M: Any) -> Any:
     # Integers stay as they are: `moments.project` converts a block of rows at a time.
     if M.dtype.kind in "biuf":
         return M
     if M.dtype.kind in "mM":
-        raise InputError(f"{name} holds dates; expected numbers. Turn them into durations or calendar features.")
+        raise InputError("X holds dates; expected numbers. Turn them into durations or calendar features.")
     if M.dtype.kind == "c":
-        raise InputError(f"{name} holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
-    return _object_to_float(M, name)
+        raise InputError("X holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
+    return _object_to_float(M)
 
 
-def _object_to_float(M: Array, name: str) -> Floats:
+def _object_to_float(M: Array) -> Floats:
     try:
         return M.astype(np.float64)
     except (TypeError, ValueError):
         columns = [j for j in range(M.shape[1]) if not _converts(M[:, j])]
     raise InputError(
-        f"{name} must hold numbers, got text or missing values in column {listed(columns)}: "
+        f"X must hold numbers, got text or missing values in column {listed(columns)}: "
         f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
     )
 
@@ -202,22 +201,21 @@ def _count_missing(values: Array) -> int:
     return 0
 
 
-def _distinct(values: Array) -> Array:
+def _distinct(values: Array, name: str = "y") -> Array:
     try:
         return np.unique(values)
     except TypeError as err:
         kinds = sorted({type(v).__name__ for v in values})
-        raise InputError(f"y mixes labels of different kinds ({', '.join(kinds)}): use one kind throughout.") from err
+        raise InputError(
+            f"{name} mixes labels of different kinds ({', '.join(kinds)}): use one kind throughout."
+        ) from err
 
 
 def _two_classes(values: Array, found: Array) -> None:
     if len(found) == 2:
         return
     if len(found) == 1:
-        raise InputError(
-            f"y has one class only ({found.tolist()[0]!r}): an AUC needs rows of two classes. "
-            f"(For a part of the data in ScoreStats, name both with classes=.)"
-        )
+        raise InputError(f"y has one class only ({found.tolist()[0]!r}): an AUC needs rows of two classes.")
     if values.dtype.kind == "f" and len(found) > 20:
         raise InputError(f"y has {len(found)} distinct values and looks continuous: expected two classes.")
     raise InputError(
@@ -228,6 +226,8 @@ def _two_classes(values: Array, found: Array) -> None:
 
 def _ordered(classes: Any, pos_label: Any) -> tuple[Any, Any]:
     first, second = list(classes)
+    if np.ndim(pos_label) > 0:
+        raise InputError(f"pos_label must be one label, got {pos_label!r}: choose {first!r} or {second!r}.")
     if pos_label is None or pos_label == second:
         return first, second
     if pos_label == first:
@@ -257,14 +257,19 @@ def as_scores(scores: Any, dimensions: tuple[int, ...] = (1,)) -> Floats:
     return z
 
 
-def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
-    """Group labels as codes 0, 1, ...; each class must occur in at least `fewest` groups."""
-    labels = np.asarray(groups.to_numpy() if hasattr(groups, "to_numpy") else groups)
-    if labels.shape != positive.shape:
-        raise InputError(f"groups must be one label per row ({positive.size}), got shape {labels.shape}.")
+def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
+    """Group labels as codes 0, 1, ..."""
+    labels = _plain_labels(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(f"groups must be one label per row ({n_rows}), got shape {labels.shape}.")
     if _count_missing(labels):
         raise InputError(f"groups has {_count_missing(labels)} missing label(s): name the group of every row.")
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.intp)
+    return np.searchsorted(_distinct(labels, "groups"), labels).astype(np.intp)
+
+
+def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
+    """Group codes; each class must occur in at least `fewest` groups."""
+    codes = group_codes(groups, positive.size)
     found = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
     if found < fewest:
         raise InputError(
@@ -292,6 +297,14 @@ def as_weights(w: Any, n_features: int) -> Floats:
     if np.any(np.all(W == 0, axis=0)):
         raise InputError("w is all zeros: the classifier ignores every feature, its AUC is 0.5 by definition.")
     return W
+
+
+def sane_length(w: Floats) -> Floats:
+    """Refuse weights whose squares overflow or vanish. The AUC does not depend on their length."""
+    size = float(np.max(np.abs(w)))
+    if not 1e-100 < size < 1e100:
+        raise InputError(f"the weights are of size {size:.0e}, their squares are lost: rescale w, or X before the fit.")
+    return w
 
 
 def finite_scores(scores: Array, X: Any) -> None:
@@ -328,6 +341,22 @@ def as_number(value: Any, name: str) -> float:
     if not np.isfinite(number):
         raise InputError(f"{name} must be finite, got {number}.")
     return number
+
+
+def as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """One finite weight per row, none negative and not all zero; a single number stands for all rows."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"sample_weight must be {n_rows} numbers, one per row, as given to fit.") from err
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
+        raise InputError(
+            f"sample_weight must be {n_rows} finite weights, none negative and not all zero, got shape "
+            f"{weights.shape}: pass the weights given to fit."
+        )
+    return weights
 
 
 def as_numbers(value: Any, name: str) -> Floats:

@@ -122,7 +122,7 @@ def _from_estimator(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearVie
     view = LinearView(
         M,
         labels,
-        sign * _check.as_weights(weights, M.shape[1]),
+        sign * _trained(weights, M.shape[1]),
         sign * (intercept + offset),
         None if opened.supervised else final,
         flipped,
@@ -137,9 +137,18 @@ def _from_weights(w: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
     vector, M = _as_vector(w, X), _check.as_matrix(X)
     labels = _check.as_labels(y, pos_label=pos_label)
     _check.same_length(M.shape[0], labels.positive.size)
-    view = LinearView(M, labels, _check.as_weights(vector, M.shape[1]), 0.0, None, False)
+    view = LinearView(M, labels, _check.sane_length(_check.as_weights(vector, M.shape[1])), 0.0, None, False)
     view.scores()
     return view
+
+
+def _trained(weights: Floats, n_features: int) -> Floats:
+    if not np.any(weights):
+        raise EstimatorError(
+            "the fitted weights are all zero: the classifier ignores every feature and ranks no row above another. "
+            "Penalise less, or check that the features vary."
+        )
+    return _check.sane_length(_check.as_weights(weights, n_features))
 
 
 def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
@@ -300,5 +309,5 @@ def _notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
         for s in steps
     )
     for note in notes:
-        warnings.warn(note, TrustWarning, stacklevel=4)
+        warnings.warn(note, TrustWarning, stacklevel=5)
     return notes

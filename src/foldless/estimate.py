@@ -214,7 +214,7 @@ def roc_posterior(
         return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
     binormal = BinormalCurves.from_variances(answer.effect, *answer.class_variances())
-    return ROCPosterior(binormal, answer.removed.method, n0, n1, answer.notes)
+    return ROCPosterior(binormal, answer.removed.method, n0, n1, answer.notes + answer.shape_notes())
 
 
 def error_posterior(

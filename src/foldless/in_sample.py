@@ -102,10 +102,15 @@ def optimism(n_features: int, n_rows: int, prior: Prior) -> str | None:
     ratio = n_features / n_rows
     if ratio <= MAX_FEATURES_PER_ROW or prior.family == "adaptive":
         return None
-    shapes, levels = zip(*NOISE_LEVEL, strict=True)
-    level = float(np.interp(ratio, shapes, levels))
     return (
-        f"the in-sample answer is optimistic with {n_features} features and {n_rows} rows: on labels without any "
-        f"signal it would read about {level:.2f}. Use method='loo', or judge rows that were not used in the fit "
+        f"the in-sample answer is optimistic with {n_features} features and {n_rows} rows: "
+        f"{_on_noise(ratio, prior)}. Use method='loo', or judge rows that were not used in the fit "
         f"with auc_posterior_from_scores."
     )
+
+
+def _on_noise(ratio: float, prior: Prior) -> str:
+    if prior.name != Prior.paper().name:
+        return "the weights have adapted to the very rows on which they are judged"
+    shapes, levels = zip(*NOISE_LEVEL, strict=True)
+    return f"on labels without any signal it would read about {np.interp(ratio, shapes, levels):.2f}"

@@ -155,7 +155,11 @@ class ScoreStats:
 
 def _positive_rows(y: Any, pos_label: Any, classes: Any) -> Array:
     if classes is None:
-        return _check.as_labels(y, pos_label=pos_label).positive
+        try:
+            return _check.as_labels(y, pos_label=pos_label).positive
+        except InputError as err:
+            hint = " For a part of the data that lacks a class, name both with classes=."
+            raise InputError(str(err) + hint * ("one class" in str(err))) from err
     return _check.as_partial_labels(y, classes, pos_label=pos_label).positive
 
 

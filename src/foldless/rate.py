@@ -9,6 +9,7 @@ import numpy as np
 
 from foldless._check import Floats, as_number, as_numbers, as_probabilities, in_open_interval
 from foldless.effect import Effect, effect_of, log_jacobian, probability
+from foldless.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,11 @@ class RatePosterior:
 
     def sample(self, size: Any = None, rng: np.random.Generator | int | None = None) -> Floats:
         """Random draws from the posterior."""
-        return np.asarray(probability(self.effect.sample(size, np.random.default_rng(rng)), self.scale))[()]
+        try:
+            draws = self.effect.sample(size, np.random.default_rng(rng))
+        except (TypeError, ValueError) as err:
+            raise InputError(f"sample takes a size or shape and a seed or generator, got {size!r}, {rng!r}.") from err
+        return np.asarray(probability(draws, self.scale))[()]
 
     def prob_above(self, a: float) -> float:
         """Posterior probability that the rate exceeds `a`."""

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from foldless._check import Floats, as_labels, same_length
+from foldless._check import Floats, as_labels, as_scores, same_length
 from foldless.baselines.curve import Mask, midranks
 from foldless.baselines.estimate import AUCEstimate, Interval
-from foldless.errors import InputError
 
 BISECTIONS = 60
 
@@ -55,8 +54,8 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     (0.386, 1.0)
     """
     labels = as_labels(y, pos_label=pos_label)
-    z = _as_scores(scores)
-    same_length(z.size, labels.positive.size)
+    z = as_scores(scores)
+    same_length(z.size, labels.positive.size, "there are {} scores")
     v1, v0 = _components(labels.positive, z)
     auc, variance = float(v1.mean()), _variance(v1) + _variance(v0)
     details = {"n0": labels.n0, "n1": labels.n1}
@@ -65,18 +64,6 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
         return AUCEstimate(auc, method="delong", bounds=partial(newcombe, auc=auc, **details), details=details)
     se = float(np.sqrt(variance))
     return AUCEstimate(auc, method="delong", se=se, bounds=partial(_logit, auc=auc, se=se), details=details)
-
-
-def _as_scores(scores: Any) -> Floats:
-    try:
-        z = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise InputError("scores must be numbers, one per label.") from err
-    if z.ndim != 1 or not np.all(np.isfinite(z)):
-        raise InputError(
-            f"scores must be a vector of finite numbers, got shape {z.shape} with NaN, infinity or a table."
-        )
-    return z
 
 
 def _components(positive: Mask, scores: Floats) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foldless._check import Array, Floats, Labels, as_labels, same_length
+from foldless._check import Array, Floats, Labels, as_labels, as_row_weights, group_codes, same_length
 from foldless.baselines.curve import Mask
 from foldless.baselines.scores import as_table, estimator_scores, is_estimator
 from foldless.errors import EstimatorError, InputError
@@ -47,28 +47,13 @@ def as_sample(estimator: Any, X: Any, y: Any, pos_label: Any, sample_weight: Any
     table, labels = as_table(X), as_labels(y, pos_label=pos_label)
     same_length(table.shape[0], labels.positive.size)
     target = np.asarray([labels.negative_label, labels.positive_label])[labels.positive.astype(np.intp)]
-    weights = None if sample_weight is None else _as_row_weights(sample_weight, labels.positive.size)
+    weights = None if sample_weight is None else as_row_weights(sample_weight, labels.positive.size)
     return Sample(table, labels, target, weights)
-
-
-def _as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0):
-        raise InputError(
-            f"sample_weight must be {n_rows} finite numbers, none negative, got shape {weights.shape} "
-            f"with smallest value {weights.min(initial=np.inf):g}: pass one weight per row of X."
-        )
-    return weights
 
 
 def as_groups(groups: Any, n_rows: int) -> Rows:
     """Groups as codes 0, 1, ...; without groups every row is its own."""
-    if groups is None:
-        return np.arange(n_rows)
-    values = np.asarray(groups)
-    if values.shape != (n_rows,):
-        raise InputError(f"groups must be one group per row of X ({n_rows}), got shape {values.shape}.")
-    return np.unique(values, return_inverse=True)[1]
+    return np.arange(n_rows) if groups is None else group_codes(groups, n_rows)
 
 
 def refit(estimator: Any, sample: Sample, rows: Rows) -> Any:
@@ -76,7 +61,12 @@ def refit(estimator: Any, sample: Sample, rows: Rows) -> Any:
     from sklearn.base import clone
 
     extra = {} if sample.weights is None else {_weight_argument(estimator): sample.weights[rows]}
-    return clone(estimator).fit(take_rows(sample.X, rows), sample.target[rows], **extra)
+    try:
+        return clone(estimator).fit(take_rows(sample.X, rows), sample.target[rows], **extra)
+    except ValueError as err:
+        reason = str(err).strip().splitlines()[0]
+        name = type(estimator).__name__
+        raise InputError(f"{name} could not be fitted on {len(rows)} of the rows: {reason}") from err
 
 
 def _weight_argument(estimator: Any) -> str:

@@ -24,12 +24,13 @@ from foldless._check import (
     is_frame,
     is_sparse,
     same_length,
+    sane_length,
 )
 from foldless.errors import EstimatorError, InputError
 
 
 @dataclass(frozen=True)
-class LinearView:
+class Direction:
     """A linear classifier as a direction: its weights, and the scores without the intercept."""
 
     w: Floats
@@ -54,7 +55,7 @@ def training_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Floats,
     return _vector_view(model, X).scores, labels
 
 
-def linear_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[LinearView, Labels]:
+def linear_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Direction, Labels]:
     """The same for methods that need the direction itself, not only the scores."""
     labels = model_labels(model, X, y, pos_label)
     if is_estimator(model):
@@ -91,9 +92,10 @@ def _classes(model: Any) -> Array:
 def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
     """Scores towards the positive class: decision_function, else the probability of that class."""
     if hasattr(model, "decision_function"):
-        scores = np.asarray(model.decision_function(X), dtype=np.float64) * _sign(model, positive_label)
+        scores = np.asarray(_called(model.decision_function, X), dtype=np.float64) * _sign(model, positive_label)
     elif hasattr(model, "predict_proba"):
-        scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, list(model.classes_).index(positive_label)]
+        column = list(model.classes_).index(positive_label)
+        scores = np.asarray(_called(model.predict_proba, X), dtype=np.float64)[:, column]
     else:
         raise EstimatorError(
             f"expected decision_function or predict_proba, got a {_name(model)} with neither: "
@@ -104,7 +106,14 @@ def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
     return scores
 
 
-def estimator_view(model: Any, X: Any, positive_label: Any) -> LinearView:
+def _called(score: Any, X: Any) -> Any:
+    try:
+        return score(X)
+    except ValueError as err:
+        raise InputError(f"X cannot be scored: {str(err).strip().splitlines()[0]}") from err
+
+
+def estimator_view(model: Any, X: Any, positive_label: Any) -> Direction:
     """Direction and scores in the space where the weights live: behind the transformers of a pipeline."""
     model = getattr(model, "best_estimator_", model)
     last, Z = model, X
@@ -112,7 +121,7 @@ def estimator_view(model: Any, X: Any, positive_label: Any) -> LinearView:
         last, Z = model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X
     M = as_matrix(Z)
     w = _coefficients(last, M.shape[1]) * _sign(model, positive_label)
-    return LinearView(w, _project(M, w))
+    return Direction(w, _project(M, w))
 
 
 def _coefficients(model: Any, n_features: int) -> Floats:
@@ -128,20 +137,20 @@ def _coefficients(model: Any, n_features: int) -> Floats:
             f"expected one weight per column of X ({n_features}), got coef_ of shape {w.shape}: "
             f"fit on two classes and on the columns of this X."
         )
-    return w.ravel()
+    return sane_length(as_weights(w.ravel(), n_features))
 
 
 def _sign(model: Any, positive_label: Any) -> float:
     return 1.0 if model.classes_[1] == positive_label else -1.0
 
 
-def _vector_view(w: Any, X: Any) -> LinearView:
+def _vector_view(w: Any, X: Any) -> Direction:
     M = as_matrix(X)
     weights = as_weights(w, M.shape[1])
     if weights.ndim == 2 and weights.shape[1] > 1:
         raise InputError(f"w must be one weight vector, got {weights.shape[1]} columns: pass them one at a time.")
-    weights = weights.ravel()
-    return LinearView(weights, _project(M, weights))
+    weights = sane_length(weights.ravel())
+    return Direction(weights, _project(M, weights))
 
 
 def _project(M: Any, w: Floats) -> Floats:

@@ -150,7 +150,8 @@ def _refuse(faults: _Faults, path: Path) -> None:
     parts = [f"{what} in {_enumerated(list(columns.values()))}" for what, columns in bad.items()]
     names = [name for columns in bad.values() for name in columns]
     options = " ".join(f"--drop {_quoted(name)}" for name in names[:3]) + (" ..." if len(names) > 3 else "")
-    raise fl.InputError(f"{path} has {'; '.join(parts)}: leave out with {options}, or turn into numbers first.")
+    advice = "turn the text into numbers first" if faults.text else "fill in or remove those rows first"
+    raise fl.InputError(f"{path} has {'; '.join(parts)}: leave out with {options}, or {advice}.")
 
 
 def _enumerated(words: list[str]) -> str:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from foldless import _check
 from foldless._check import Floats
 from foldless.errors import InputError
@@ -96,13 +94,13 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
 
 def _with_surrogate(view: LinearView, weight: Floats | None, rows: Ints, codes: Ints | None) -> Removed:
     problem, match = surrogate_problem(view, weight)
-    name = "weights" if view.estimator is None else type(view.estimator).__name__
+    name = "bare or mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     return _removed(
         problem,
         _honest(problem, rows, codes),
         codes,
         method="loo-surrogate",
-        family=name,
+        family="weights" if view.estimator is None else type(view.estimator).__name__,
         residual=float("nan"),
         polished=False,
         direction_cosine=1.0,
@@ -125,17 +123,21 @@ def _removed(problem: Problem, honest: Honest, codes: Ints | None, **how: Any) -
 def _notes_on_convergence(found: Optimum) -> tuple[str, ...]:
     if not found.polished or found.direction_cosine >= WORTH_SAYING:
         return ()
-    fact = f"the fit had not converged (optimality residual {found.residual_before:.2g})"
+    fact = f"the weights are not at the optimum of their training objective (residual {found.residual_before:.2g})"
     if found.direction_cosine >= MATERIAL:
-        return (f"{fact}; its optimum, which points the same way, was used instead.",)
+        return (f"{fact}; that optimum, which points the same way, was used instead.",)
     return (
-        f"{fact} and its optimum points elsewhere (cosine {found.direction_cosine:.2f}): the figures are those of the "
-        f"converged classifier, not of yours. Fit with a smaller tol and a larger max_iter, or a stronger penalty.",
+        f"{fact}, which points elsewhere (cosine {found.direction_cosine:.2f}): the figures are those of the optimum, "
+        f"not of your weights. Either X, y or sample_weight are not those given to fit, or the fit stopped early: "
+        f"then use a smaller tol and a larger max_iter, or a stronger penalty.",
     )
 
 
 def _note_on_surrogate(name: str, match: float) -> str:
-    note = f"no closed form for {name}: the nearest ridge regression stands in for its training (match {match:.2f})."
+    note = (
+        f"leaving rows out has no closed form for {name}: "
+        f"the nearest ridge regression stands in for its training (match {match:.2f})."
+    )
     if match >= POOR_MATCH:
         return note
     return f"{note} That is far from it: the answer is right if the weights owe little to these labels."
@@ -144,25 +146,17 @@ def _note_on_surrogate(name: str, match: float) -> str:
 def _note_on_subset(rows: Ints, view: LinearView) -> tuple[str, ...]:
     if len(rows) == view.labels.positive.size:
         return ()
-    return (f"pairs were evaluated on {len(rows)} of {view.labels.positive.size} rows, drawn at random.",)
+    return (
+        f"pairs were evaluated on {len(rows)} of {view.labels.positive.size} rows, drawn at random: "
+        f"the interval is as wide as that many rows make it.",
+    )
 
 
 # ---- checks
 
 
 def _checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
-    N = view.labels.positive.size
-    if sample_weight is None:
-        return None
-    s = np.asarray(sample_weight, dtype=np.float64)
-    if s.ndim == 0:
-        s = np.full(N, float(s))
-    if s.shape != (N,) or not np.all(np.isfinite(s)) or np.any(s < 0) or not s.any():
-        raise InputError(
-            f"sample_weight must be {N} finite weights, none negative and not all zero, got shape {s.shape}: "
-            f"pass the weights given to fit."
-        )
-    return s
+    return None if sample_weight is None else _check.as_row_weights(sample_weight, view.labels.positive.size)
 
 
 def _checked_groups(groups: Any, view: LinearView) -> Ints | None:

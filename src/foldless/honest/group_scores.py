@@ -11,6 +11,7 @@ from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
 from foldless.honest.grouped import group_pair_shifts, group_shifts
 from foldless.honest.objective import Removal
 from foldless.honest.problem import Problem
+from foldless.honest.removal import typical_row
 from foldless.honest.row_scores import Honest
 
 
@@ -19,7 +20,8 @@ def by_group(problem: Problem, rows: Ints, codes: Ints) -> Honest:
     local = np.unique(codes[rows], return_inverse=True)[1]
     positive = problem.positive[rows]
     local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
-    shifts = group_pair_shifts(problem.local_model(rows), local)
+    model = problem.local_model(rows)
+    shifts, typical = group_pair_shifts(model, local, typical_row(model, local1, local0))
     scores = _read_pairs(problem, rows, local, shifts)
     influence = _centred_influence(problem.slope * shifts, local, positive)
     scale = _share_of_groups(codes, shifts.shape[1])
@@ -29,6 +31,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints) -> Honest:
         _read_own(problem, codes),
         scores[np.ix_(local1, local[local0])],
         scores[np.ix_(local0, local[local1])].T,
+        problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
         scale * _per_row(problem, influence, positive),
         scale * _clustered(influence, local, positive),
     )

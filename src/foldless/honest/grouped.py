@@ -37,15 +37,20 @@ def group_shifts(model: LocalModel, codes: Ints) -> Floats:
     return out
 
 
-def group_pair_shifts(model: LocalModel, codes: Ints) -> Floats:
-    """T[i, h] = z_i without its own group and group h, minus z_i; shape (N, groups). T[i, own] lacks its own only."""
-    prepared = buckets(model, codes)
-    T = np.empty((len(codes), int(codes.max()) + 1))
+def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[Floats, Floats]:
+    """Shifts T[i, h] = z_i without its own group and group h, minus z_i; T[i, own] lacks its own only.
+
+    Also the shift S[a, h] of a `typical` row of B, one that stays, without groups a and h.
+    """
+    prepared, reach = buckets(model, codes), model.B @ typical
+    n_groups = int(codes.max()) + 1
+    T, S = np.empty((len(codes), n_groups)), np.empty((n_groups, n_groups))
     for bucket in prepared:
         for code, rows, G in zip(bucket.codes, bucket.rows, bucket.G, strict=True):
-            T[rows] = _without_each_other(model, rows, G, prepared)
-            T[rows, code] = G @ _removed_slopes(G, model.D[rows], model.g[rows])
-    return T
+            T[rows], S[code] = _without_each_other(model, rows, G, prepared, reach)
+            u = _removed_slopes(G, model.D[rows], model.g[rows])
+            T[rows, code], S[code, code] = G @ u, reach[rows] @ u
+    return T, S
 
 
 def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
@@ -62,21 +67,27 @@ def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
     return found
 
 
-def _without_each_other(model: LocalModel, rows: Ints, Gaa: Floats, prepared: list[Bucket]) -> Floats:
-    """Shifts of the rows of one group without it and each other group; shape (rows, groups)."""
+def _without_each_other(
+    model: LocalModel, rows: Ints, Gaa: Floats, prepared: list[Bucket], typical_reach: Floats
+) -> tuple[Floats, Floats]:
+    """Shifts of the rows of one group (rows, groups), and of the typical row, without it and each other group."""
     reach = model.B @ model.B[rows].T
     root = np.sqrt(model.D[rows])
     core = root[:, None] * _inverse_slack(Gaa, root) * root
-    shift = reach @ (model.g[rows] + core @ (Gaa @ model.g[rows]))
+    first = model.g[rows] + core @ (Gaa @ model.g[rows])
+    shift = reach @ first
     g = model.g + model.D * shift
-    out = np.empty((len(rows), sum(len(b.codes) for b in prepared)))
+    n_groups = sum(len(b.codes) for b in prepared)
+    out, typical = np.empty((len(rows), n_groups)), np.empty(n_groups)
     for bucket in prepared:
         reached = reach[bucket.rows]
         G = bucket.G + reached @ core @ reached.transpose(0, 2, 1)
         u = _removed_slopes(G, model.D[bucket.rows], g[bucket.rows])
         back = np.einsum("bmi,bm->ib", reached, u)
         out[:, bucket.codes] = shift[rows, None] + back + Gaa @ core @ back
-    return out
+        felt = typical_reach[bucket.rows] + reached @ (core @ typical_reach[rows])
+        typical[bucket.codes] = typical_reach[rows] @ first + np.einsum("bm,bm->b", felt, u)
+    return out, typical
 
 
 def _removed_slopes(G: Floats, D: Floats, g: Floats) -> Floats:

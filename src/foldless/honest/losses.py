@@ -24,6 +24,10 @@ class Loss(Protocol):
 
     def curvature(self, z: Floats) -> Floats: ...
 
+    def stiffness(self) -> Floats:
+        """Curvature that is left where a row is fitted exactly: what makes a leverage approach one."""
+        ...
+
 
 @dataclass(frozen=True)
 class LogisticLoss:
@@ -42,6 +46,9 @@ class LogisticLoss:
     def curvature(self, z: Floats) -> Floats:
         return np.asarray(self.weight * expit(z) * expit(-z))
 
+    def stiffness(self) -> Floats:
+        return np.zeros_like(self.weight)
+
 
 @dataclass(frozen=True)
 class SquaredLoss:
@@ -57,6 +64,9 @@ class SquaredLoss:
         return self.weight * (z - self.target)
 
     def curvature(self, z: Floats) -> Floats:
+        return self.weight
+
+    def stiffness(self) -> Floats:
         return self.weight
 
 
@@ -75,6 +85,9 @@ class SquaredHingeLoss:
 
     def curvature(self, z: Floats) -> Floats:
         return 2.0 * self.weight * (self.target * z < 1.0)
+
+    def stiffness(self) -> Floats:
+        return 2.0 * self.weight
 
     def _margin(self, z: Floats) -> Floats:
         return np.maximum(0.0, 1.0 - self.target * z)

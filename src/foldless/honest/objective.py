@@ -20,6 +20,10 @@ class Readout(Protocol):
         """Decision values under fits that lack the rows summed up in `removed`."""
         ...
 
+    def drift(self, bystander: float) -> float:
+        """Mean change of decision values of rows that stay, when their scores change by `bystander`."""
+        ...
+
     @property
     def slope(self) -> float:
         """Decision value per unit of score, for small changes of the fit."""
@@ -51,6 +55,9 @@ class SameScale:
 
     def without(self, scores: Floats, removed: Removal) -> Floats:
         return scores
+
+    def drift(self, bystander: float) -> float:
+        return bystander
 
 
 @dataclass(frozen=True)

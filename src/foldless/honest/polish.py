@@ -6,7 +6,7 @@ Newton steps in the coordinates of the design need the very matrices that remova
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
 MAX_STEPS = 200
 MAX_HALVINGS = 60
+MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
 
 
@@ -62,6 +63,7 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
     """The optimum next to the user's fit: the fit itself when its residual is below `CONVERGED`."""
     if design is None:
         design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
+    objective = _tempered(objective, design)
     start = fitted_point(objective, design)
     outside = _outside(objective, start)
     curvature = _curvature(objective, design, start)
@@ -77,6 +79,19 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
         )
     cosine = direction_match(start, point, float(np.linalg.norm(_augmented(objective))))
     return design, Optimum(point, curvature, before, after, cosine)
+
+
+def _tempered(objective: Objective, design: Design) -> Objective:
+    """In the row space, a penalty far below the scale of the rows is raised to where the arithmetic holds.
+
+    The fit then interpolates its rows whatever the penalty, and honest scores have reached their limit; but
+    1 - leverage, of the order penalty / scale, would drown in rounding, and with it every correction.
+    """
+    if design.pivots is None or objective.lam <= 0:
+        return objective
+    lengths = np.einsum("ij,ij->i", design.matrix, design.matrix)
+    scale = float(np.mean(objective.loss.stiffness() * lengths))
+    return replace(objective, lam=max(objective.lam, MIN_PENALTY * scale))
 
 
 def fitted_point(objective: Objective, design: Design) -> Point:

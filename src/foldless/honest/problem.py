@@ -39,6 +39,10 @@ class Problem:
         """Decision value per unit of shift."""
         return self.gain * self.readout.slope
 
+    def drift(self, bystander: float) -> float:
+        """Change of the decision values of bystanders, given that of their scores."""
+        return self.readout.drift(self.gain * bystander)
+
     def in_sample(self) -> Floats:
         return self.readout.in_sample(self.base)
 

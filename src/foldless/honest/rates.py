@@ -1,24 +1,40 @@
 """Error rates at a threshold from pair-removed scores.
 
-Each class is normal with a mean and a variance of its own; the distance of its mean from the
-threshold, in units of its spread, has a Student posterior. Scores averaged over the partners of
-a pair are used, never leave-one-out scores: those shift with the class balance.
+Scores averaged over the partners of a pair are used, never leave-one-out scores: those shift with the
+class balance. The rate of a class beyond the threshold is Phi(x), and x is estimated like the separation:
+
+    p = mean Phi((score - threshold) / h),    x = sqrt(1 + h^2 / s^2) Phi^-1(p)
+
+counts for h = 0, the normal tail for infinite h. With h of the order n^(-1/3) s, skewed scores do no harm.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from foldless._check import Floats
 from foldless.honest.design import Ints
 from foldless.honest.result import Removed
-from foldless.honest.statistics import clustered_square
+from foldless.honest.statistics import clustered_square, robust_scale
 from foldless.student import StudentEffect
+
+# Scores whose spread is below this share of their distance from the threshold say which side they are on, no more.
+TIED = 1e-6
+# Less smoothing than for the AUC: at a threshold only the nearby scores matter.
+RATE_BANDWIDTH = 1.0
+BEYOND = 1.5  # how much further than their number n rows are believed, in probits
+MIN_VARIANCE_RATIO = 1e-4
+# Lilliefors' statistic D sqrt(n) exceeds this once in a thousand normal samples; smaller D does not matter.
+NOT_NORMAL, RELEVANT = 1.2, 0.08
 
 
 def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
-    """Honest scores of the negative and the positive rows, averaged over partners of the other class."""
-    return removed.without_pair0.mean(axis=0), removed.without_pair1.mean(axis=1)
+    """Honest scores of the negative and the positive rows, averaged over partners of the other class.
+
+    The drift of the intercept is taken back: the classifier in use has all of its rows.
+    """
+    return removed.without_pair0.mean(axis=0) - removed.drift, removed.without_pair1.mean(axis=1) - removed.drift
 
 
 def class_effects(removed: Removed, noise_share: float, threshold: float) -> tuple[StudentEffect, StudentEffect]:
@@ -27,27 +43,84 @@ def class_effects(removed: Removed, noise_share: float, threshold: float) -> tup
     codes = removed.groups
     groups = (None, None) if codes is None else (codes[removed.rows0], codes[removed.rows1])
     return (
-        _distance(negative, groups[0], noise_share, threshold),
-        _distance(positive, groups[1], noise_share, threshold),
+        _distance(negative - threshold, groups[0], noise_share),
+        _distance(positive - threshold, groups[1], noise_share),
     )
 
 
 def class_variances(removed: Removed) -> tuple[float, float]:
-    """Score variances of the negative and the positive class, kept apart from zero."""
+    """Score variances of the negative and the positive class, kept within a ratio that a curve can show."""
     v0, v1 = (float(scores.var(ddof=1)) for scores in pair_scores(removed))
-    floor = max(1e-12 * max(v0, v1), np.finfo(float).tiny)
+    floor = max(MIN_VARIANCE_RATIO * max(v0, v1), np.finfo(float).tiny)
     return max(v0, floor), max(v1, floor)
 
 
-def _distance(scores: Floats, groups: Ints | None, noise_share: float, threshold: float) -> StudentEffect:
+def not_normal(removed: Removed) -> tuple[str, ...]:
+    """A note for each class whose honest scores are far from normal: the shape of the ROC curve assumes they are."""
+    names = ("negative", "positive")
+    gaps = [_normal_gap(scores) for scores in pair_scores(removed)]
+    return tuple(
+        f"the honest scores of the {name} class are not normal (their distribution differs by {gap:.2f}): "
+        f"the ends of the ROC curve may be off; the AUC and the error rates do not rely on it."
+        for name, (gap, n) in zip(names, gaps, strict=True)
+        if gap > max(NOT_NORMAL / np.sqrt(n), RELEVANT)
+    )
+
+
+def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> StudentEffect:
+    """Posterior of x, scores being counted from the threshold."""
     n = scores.size if groups is None else len(np.unique(groups))
-    variance = max(float(scores.var(ddof=1)), (1e-9 * float(np.abs(scores - threshold).max())) ** 2)
-    share = 1 / n if groups is None or variance == 0 else _clustered_share(scores, groups, variance)
-    loc = (float(scores.mean()) - threshold) / np.sqrt(max(variance, np.finfo(float).tiny))
-    return StudentEffect(float(loc), float(np.sqrt((1 + noise_share) * share)), float(n - 1))
+    sd = float(scores.std(ddof=1))
+    if sd <= TIED * float(np.abs(scores).max()) or sd == 0.0:
+        above = float(np.mean(scores > 0) + 0.5 * np.mean(scores == 0))
+        x, variance = _from_share(_kept_off_the_ends(above, n), n)
+    else:
+        x, variance = _smoothed(scores, sd, n)
+    if groups is not None and sd > 0:
+        variance *= max(1.0, n * clustered_square((scores - scores.mean()) / scores.size, groups) / sd**2)
+    df = float(n - 1)
+    own = x**2 / (2 * df)  # what the uncertain spread contributes to the variance already
+    return StudentEffect(x, float(np.sqrt((1 + noise_share) * max(variance - own, 1 / n))), df)
 
 
-def _clustered_share(scores: Floats, groups: Ints, variance: float) -> float:
-    """Variance of the mean over that of one row, when rows of a group depend on each other."""
-    clustered = clustered_square((scores - scores.mean()) / scores.size, groups)
-    return max(clustered / variance, 1 / scores.size)
+def _smoothed(scores: Floats, sd: float, n: int) -> tuple[float, float]:
+    """Estimate of x and its variance: the normal-theory or the empirical one, whichever is larger.
+
+    An estimate beyond what n rows can show is met half-way by the most extreme share that they can, and the
+    difference of the two widens the interval: half of the answer then rests on the tail of the normal law.
+    """
+    h = RATE_BANDWIDTH * scores.size ** (-1 / 3) * max(min(sd, robust_scale(scores)), 0.1 * sd)
+    stretch = np.sqrt(1 + (h / sd) ** 2)
+    each = ndtr(scores / h)
+    bare = float(ndtri(np.clip(each.mean(), 1e-12, 1 - 1e-12)))
+    empirical = float(each.var(ddof=1)) * (stretch / _density(bare)) ** 2 / n
+    x = float(stretch * bare)
+    shown = float(ndtri(_kept_off_the_ends(float(ndtr(x)), n)))
+    x = float(np.clip(x, shown - BEYOND, shown + BEYOND))
+    center, off = (x + shown) / 2, (x - shown) / 2
+    theory = (1 + center**2 / 2) / n
+    return center, (max(empirical, theory) if off == 0 else theory) + off**2
+
+
+def _from_share(share: float, n: int) -> tuple[float, float]:
+    x = float(ndtri(share))
+    return x, share * (1 - share) / (n * _density(x) ** 2)
+
+
+def _kept_off_the_ends(share: float, n: int) -> float:
+    """The share moved to at least half a row from 0 and from 1."""
+    return float(np.clip(share, 0.5 / (n + 1), 1 - 0.5 / (n + 1)))
+
+
+def _density(x: float) -> float:
+    return float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
+
+
+def _normal_gap(scores: Floats) -> tuple[float, int]:
+    """Largest distance between the distribution of the scores and the normal one with their mean and sd."""
+    sd = float(scores.std(ddof=1))
+    if sd == 0.0:
+        return 0.0, scores.size
+    expected = ndtr((np.sort(scores) - scores.mean()) / sd)
+    steps = np.arange(scores.size + 1) / scores.size
+    return float(max(np.max(steps[1:] - expected), np.max(expected - steps[:-1]))), scores.size

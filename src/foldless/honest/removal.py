@@ -19,8 +19,8 @@ import numpy as np
 from foldless._check import Floats
 from foldless.honest.design import Ints
 
-MAX_LEVERAGE = 1.0 - 1e-6  # a row that alone decides its own score has leverage 1
-MIN_DETERMINANT = 1e-12
+MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
+MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 BLOCK_ENTRIES = 1 << 18  # pairs worked on at a time: a few arrays of 2 MB
 
 
@@ -61,10 +61,35 @@ def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
     G = model.block(rows, columns)
     ai, gi, Di, Gi = (v[rows, None] for v in (model.slack, model.g, model.D, model.diagonal))
     aj, gj, Dj, Gj = (v[columns] for v in (model.slack, model.g, model.D, model.diagonal))
-    det = np.maximum(ai * aj - (G * Di) * (G * Dj), MIN_DETERMINANT)
-    ui = (aj * gi + G * (Di * gj)) / det
-    uj = (ai * gj + G * (gi * Dj)) / det
+    ui, uj = _pair_slopes(G, (ai, gi, Di), (aj, gj, Dj))
     return Gi * ui + G * uj, G * ui + Gj * uj
+
+
+def _pair_slopes(G: Floats, i: tuple[Floats, ...], j: tuple[Floats, ...]) -> tuple[Floats, Floats]:
+    (ai, gi, Di), (aj, gj, Dj) = i, j
+    det = np.maximum(ai * aj - (G * Di) * (G * Dj), MIN_DETERMINANT * ai * aj)
+    return (aj * gi + G * (Di * gj)) / det, (ai * gj + G * (gi * Dj)) / det
+
+
+def bystander_shift(model: LocalModel, rows1: Ints, rows0: Ints) -> float:
+    """How far the removal of a pair moves the scores of all other rows: mean over pairs, classes counted alike.
+
+    One row is a larger part of a small class than of a large one, so the intercept of the removed fit drifts.
+    """
+    reach = model.B @ typical_row(model, rows1, rows0)
+    total = 0.0
+    for part in column_blocks(len(rows1), len(rows0)):
+        columns = rows0[part]
+        i = tuple(v[rows1, None] for v in (model.slack, model.g, model.D))
+        j = tuple(v[columns] for v in (model.slack, model.g, model.D))
+        ui, uj = _pair_slopes(model.block(rows1, columns), i, j)
+        total += float(np.sum(reach[rows1, None] * ui + reach[columns] * uj))
+    return total / (len(rows1) * len(rows0))
+
+
+def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
+    """Row of B half-way between the class means."""
+    return np.asarray(0.5 * (model.B[rows1].mean(axis=0) + model.B[rows0].mean(axis=0)))
 
 
 def cross_shifts(model: LocalModel, rows1: Ints, rows0: Ints) -> tuple[Floats, Floats]:

@@ -26,6 +26,9 @@ class Removed:
         Score of positive row i without i and j.
     without_pair0 : ndarray of shape (n1, n0)
         Score of negative row j without i and j, from the same fit.
+    drift : float
+        How far removal moves the scores of the rows that stay, on average: the part of an honest score that is a
+        change of the intercept and not of the row's own rank. Differences of scores are free of it.
     influence_sq : float
         (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is what row (or
         group) j does to the honest score of i, centred per class and column; estimated from the evaluated rows.
@@ -58,6 +61,7 @@ class Removed:
     loo: Floats
     without_pair1: Floats
     without_pair0: Floats
+    drift: float
     influence_sq: float
     cluster_influence_sq: float
     groups: Ints | None

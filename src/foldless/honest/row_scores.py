@@ -9,7 +9,7 @@ import numpy as np
 from foldless._check import Floats
 from foldless.honest.design import Ints, blocks
 from foldless.honest.problem import Problem
-from foldless.honest.removal import cross_shifts, single_shifts, within_influence
+from foldless.honest.removal import bystander_shift, cross_shifts, single_shifts, within_influence
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,7 @@ class Honest:
     loo: Floats
     without_pair1: Floats
     without_pair0: Floats
+    drift: float
     influence_sq: float
     cluster_influence_sq: float
 
@@ -42,6 +43,7 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
         _read_single(problem, all_single),
         score1,
         score0,
+        problem.drift(bystander_shift(model, local1, local0)),
         problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
         problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
     )

@@ -145,7 +145,7 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
 
 def smoothed_separation(diff: Floats, spread: Spread) -> float:
     """dhat: the mean of Phi over all pairs, put back on the probit scale."""
-    robust = np.sqrt((_robust_scale(spread.row1) ** 2 + _robust_scale(spread.row0) ** 2) / 2)
+    robust = np.sqrt((robust_scale(spread.row1) ** 2 + robust_scale(spread.row0) ** 2) / 2)
     sd = np.sqrt(spread.v)
     b = BANDWIDTH * (spread.row1.size + spread.row0.size) ** (-1 / 3) * max(min(sd, robust), 1e-3 * sd)
     m = np.clip(ndtr(diff / (np.sqrt(2) * b)).mean(), MIN_TAIL, 1 - MIN_TAIL)
@@ -189,6 +189,6 @@ def _thinned(scores: Floats) -> Floats:
     return runs
 
 
-def _robust_scale(values: Floats) -> float:
+def robust_scale(values: Floats) -> float:
     low, high = np.percentile(values, [25, 75])
     return float(high - low) / IQR_OF_NORMAL

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foldless._check import Floats
+from foldless.errors import InputError
 from foldless.honest.design import Bools
 from foldless.honest.losses import SquaredLoss
 from foldless.honest.objective import Objective, Removal
@@ -32,6 +33,8 @@ MAX_SHRINKAGE = 1.0 - 1e-6
 
 def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None:
     """Objective of LinearDiscriminantAnalysis; None when shrinkage is estimated or the scatter is singular."""
+    if sample_weight is not None:
+        raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
     q, positive = _shrinkage(view.estimator), view.labels.positive
     N, P = view.X.shape
     if q is None or (q == 0 and P + 2 > N):
@@ -82,6 +85,12 @@ class DiscriminantScale:
         mean1, mean0 = 0.5 * (mass1 - mass0 + sum_tz) / mass1, 0.5 * (mass1 - mass0 - sum_tz) / mass0
         odds = np.log(mass1 / mass0) if self.log_odds is None else self.log_odds
         return np.asarray(self._slope(mass1, mass0, mean1 - mean0) * (scores - 0.5 * (mean1 + mean0)) + odds)
+
+    def drift(self, bystander: float) -> float:
+        # Every removed fit gets its own midpoint, so only the prior odds drift: by one row of each class.
+        if self.log_odds is not None or min(self.mass1, self.mass0) <= 1:
+            return 0.0
+        return float(np.log((self.mass1 - 1) / (self.mass0 - 1)) - np.log(self.mass1 / self.mass0))
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
         N = mass1 + mass0
