@@ -12,6 +12,7 @@ import click
 import foldless as fl
 from foldless.cli import console
 from foldless.cli.auc import auc
+from foldless.cli.benchmark import benchmark
 from foldless.cli.demo import demo
 
 EXAMPLES = """\b
@@ -70,4 +71,5 @@ def app(ctx: click.Context) -> None:
 
 
 app.add_command(auc)
+app.add_command(benchmark)
 app.add_command(demo)

@@ -1,0 +1,93 @@
+"""One task: draw a sample, fit the classifier at every C, ask every method, compare with the truth."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+import foldless as fl
+from foldless.experiments.classifiers import CLASSIFIERS
+from foldless.experiments.methods import METHODS, Answer
+from foldless.experiments.sample import Cell, Floats, Known, Sample, narrowed
+from foldless.experiments.seeds import small_seed
+from foldless.experiments.settings import Settings
+
+DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Task:
+    """One replicate of a cell."""
+
+    cell: Cell
+    replicate: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.cell.name}#{self.replicate}"
+
+
+def perform(task: Task, settings: Settings) -> dict[str, Any]:
+    """The result of a task as plain data: one entry per C, in each one per method."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the results say how good they are; fits by the thousand would repeat it
+        return _performed(task, settings)
+
+
+def _performed(task: Task, settings: Settings) -> dict[str, Any]:
+    sample = task.cell.draw(settings.seed, task.replicate)
+    sample = narrowed(sample) if settings.rotates else sample
+    models = [CLASSIFIERS[settings.classifier](C, sample).fit(sample.X, sample.y) for C in settings.Cs]
+    truths = sample.truth(np.column_stack([_weights(m) for m in models]))
+    seed = small_seed(settings.seed, task.key, "method")
+    fits = [
+        {
+            "C": C,
+            "truth": _short(known.auc),
+            "truth_se": _short(known.se),
+            "methods": _asked(model, sample, known, settings.methods, seed),
+        }
+        for C, model, known in zip(settings.Cs, models, truths, strict=True)
+    ]
+    return {"task": task.key, "p": sample.n_features, "fits": fits}
+
+
+def _weights(model: Any) -> Floats:
+    return np.asarray(model.coef_, dtype=np.float64).ravel()
+
+
+def _asked(model: Any, sample: Sample, known: Known, methods: Sequence[str], seed: int) -> dict[str, Any]:
+    return {name: _one(name, model, sample, known, seed) for name in methods}
+
+
+def _one(name: str, model: Any, sample: Sample, known: Known, seed: int) -> dict[str, Any]:
+    # Time of the processor: on a busy machine the clock on the wall measures the others.
+    start = process_time()
+    try:
+        answer = METHODS[name](model, sample, seed)
+        ends = answer.ends()
+    except fl.FoldlessError as err:
+        return {"failed": str(err)}
+    seconds = process_time() - start
+    return {**_measured(answer, ends, known), "seconds": round(seconds, 6)}
+
+
+def _measured(answer: Answer, ends: list[float | None], known: Known) -> dict[str, Any]:
+    return {
+        "estimate": _short(answer.estimate),
+        "sd": _short(answer.sd),
+        "ends": [_short(end) for end in ends],
+        "rank": _short(answer.rank(known)),
+    }
+
+
+def _short(value: float | None) -> float | None:
+    # Nine digits: what differs beyond is rounding, which need not be the same on every machine.
+    return None if value is None else round(float(value), DIGITS)
