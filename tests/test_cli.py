@@ -43,7 +43,7 @@ def csv(tmp_path):
 
 
 def asked_api(y, **kwargs):
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=10_000)).fit(X, y)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, tol=1e-7, max_iter=10_000)).fit(X, y)
     return fl.auc_posterior(model, X, y, **kwargs), fl.error_posterior(model, X, y, **kwargs)
 
 

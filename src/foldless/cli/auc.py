@@ -12,6 +12,7 @@ from foldless.cli import columns, console, files
 from foldless.cli.options import json_option, level_option, positive
 
 MAX_ITER = 10_000
+TOLERANCE = 1e-7  # the default stops early on wide tables, and the answer would carry a note about it
 
 EXAMPLES = """\b
 Examples:
@@ -93,7 +94,7 @@ def fitted(data: columns.Data, C: float, standardize: bool) -> Any:
 
     scale = [StandardScaler()] if standardize else []
     try:
-        return make_pipeline(*scale, LogisticRegression(C=C, max_iter=MAX_ITER)).fit(data.X, data.y)
+        return make_pipeline(*scale, LogisticRegression(C=C, tol=TOLERANCE, max_iter=MAX_ITER)).fit(data.X, data.y)
     except ValueError as err:  # numbers too large for the scaler or the solver
         raise fl.InputError(f"the classifier could not be fitted: {err}") from err
 

@@ -73,7 +73,7 @@ def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> Studen
     sd = float(scores.std(ddof=1))
     if sd <= TIED * float(np.abs(scores).max()) or sd == 0.0:
         above = float(np.mean(scores > 0) + 0.5 * np.mean(scores == 0))
-        x, variance = _from_share(_kept_off_the_ends(above, n), n)
+        x, variance = _from_share(float(np.clip(above, 0.5 / (n + 1), 1 - 0.5 / (n + 1))), n)
     else:
         x, variance = _smoothed(scores, sd, n)
     if groups is not None and sd > 0:
@@ -95,21 +95,19 @@ def _smoothed(scores: Floats, sd: float, n: int) -> tuple[float, float]:
     bare = float(ndtri(np.clip(each.mean(), 1e-12, 1 - 1e-12)))
     empirical = float(each.var(ddof=1)) * (stretch / _density(bare)) ** 2 / n
     x = float(stretch * bare)
-    shown = float(ndtri(_kept_off_the_ends(float(ndtr(x)), n)))
+    end = float(ndtri(1 - 0.5 / (n + 1)))
+    if abs(x) <= end:
+        return x, max(empirical, (1 + x**2 / 2) / n)
+    shown = float(np.copysign(end, x))
     x = float(np.clip(x, shown - BEYOND, shown + BEYOND))
     center, off = (x + shown) / 2, (x - shown) / 2
-    theory = (1 + center**2 / 2) / n
-    return center, (max(empirical, theory) if off == 0 else theory) + off**2
+    return center, (1 + center**2 / 2) / n + off**2
 
 
 def _from_share(share: float, n: int) -> tuple[float, float]:
+    """Probit of a counted share, and its binomial variance."""
     x = float(ndtri(share))
     return x, share * (1 - share) / (n * _density(x) ** 2)
-
-
-def _kept_off_the_ends(share: float, n: int) -> float:
-    """The share moved to at least half a row from 0 and from 1."""
-    return float(np.clip(share, 0.5 / (n + 1), 1 - 0.5 / (n + 1)))
 
 
 def _density(x: float) -> float:
