@@ -75,7 +75,7 @@ def conclude(plan: Plan, store: Store) -> dict[str, Any]:
     results = Results.of(plan.tasks, plan.settings, store.finished())
     table = summarize(results)
     summary = {
-        "settings": plan.settings.as_dict(),
+        "settings": plan.settings.published(),
         "seed": plan.settings.seed,
         "versions": versions(),
         "tasks": len(plan.tasks),

@@ -66,6 +66,10 @@ class Settings:
         """Plain data, as JSON gives it back."""
         return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
+    def published(self) -> dict[str, Any]:
+        """The same for tables that are passed on: the folder's name says enough, its place is nobody's business."""
+        return {**self.as_dict(), "data": Path(self.data).name if self.data else None}
+
 
 def _known(what: str, given: Any, known: Any) -> None:
     for name in given:
