@@ -107,8 +107,12 @@ def test_labels_of_any_kind(make_data):
 def test_data_are_left_alone(make_data):
     """X, y and w are not written to, and read-only arrays are accepted."""
     X, y, w = make_data(4, 90, 60, 3)
+    before = [a.copy() for a in (X, y, w)]
     for a in (X, y, w):
         a.setflags(write=False)
     fl.cbauc(w, X, y, prior=fl.Prior.scaled_identity())
     for entry in ENTRIES:
-        entry(w, X, y, method="in-sample")
+        for method in ("in-sample", "loo"):
+            entry(w, X, y, method=method)
+    for given, copy in zip((X, y, w), before, strict=True):
+        np.testing.assert_array_equal(given, copy)
