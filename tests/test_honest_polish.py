@@ -15,6 +15,7 @@ from sklearn.svm import LinearSVC
 from development_data import load
 from foldless.anatomy import take_apart
 from foldless.honest import describe, remove_rows
+from foldless.honest.early import nearest_on_path
 from foldless.honest.polish import CONVERGED, optimum
 from test_honest_refits import gaussian, pair_auc
 
@@ -60,10 +61,34 @@ def test_extreme_penalties(model, P, effect, C):
 def test_polished_fit_is_the_converged_one(C, P):
     X, y = gaussian(2, P)
     tight = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(X, y)
-    result = remove_rows(loose(LogisticRegression(C=C, max_iter=1), X, y))
-    assert result.polished
-    assert result.direction_cosine < 1.0
-    np.testing.assert_allclose(result.z, tight.decision_function(X), rtol=1e-5, atol=1e-6)
+    _, found = optimum(describe(loose(LogisticRegression(C=C, max_iter=1), X, y)))
+    assert found.polished
+    assert found.direction_cosine < 1.0
+    np.testing.assert_allclose(found.point.scores, tight.decision_function(X), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("P", [12, 120])
+def test_fit_that_stopped_early_is_judged_where_it_stopped(P):
+    """Weights on the way to C = 1000 are those of a smaller C: the answer is that of a converged fit there."""
+    X, y = gaussian(2, P, effect=1.5)
+    stopped = loose(LogisticRegression(C=1e3, max_iter=4), X, y)
+    objective = describe(stopped)
+    design, plain = optimum(objective)
+    found = nearest_on_path(objective, design, plain)
+    assert found.direction_cosine > plain.direction_cosine + 0.005
+    assert found.penalty_factor > 1
+    there = LogisticRegression(C=1e3 / found.penalty_factor, solver="newton-cholesky", tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(found.point.scores, there.decision_function(X), rtol=1e-5, atol=1e-6)
+    result, wanted = remove_rows(stopped), remove_rows(take_apart(there, X, y))
+    np.testing.assert_allclose(result.without_pair1, wanted.without_pair1, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(result.influence_sq, wanted.influence_sq, rtol=1e-4)
+
+
+def test_converged_fit_stays_at_its_own_optimum():
+    X, y = gaussian(2, 120)
+    objective = describe(loose(LogisticRegression(C=1e3, tol=1e-9, max_iter=10_000), X, y))
+    design, plain = optimum(objective)
+    assert nearest_on_path(objective, design, plain) is plain
 
 
 def test_start_far_out_on_the_saturated_side():

@@ -1,7 +1,7 @@
 """Honest scores from one fit: what each row would have scored had it not been in the training set.
 
 describe     what did the classifier minimise?                      objectives/
-optimum      is the fit at its optimum? if not, go there            polish
+optimum      is the fit at its optimum? if not, go there            polish, early
 surrogate    no closed form: the nearest ridge regression           surrogate
 by_row       scores without a row, and without a pair of rows       removal, row_scores; grouped, group_scores
 """
@@ -14,6 +14,7 @@ from foldless import _check
 from foldless._check import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Ints
+from foldless.honest.early import nearest_on_path
 from foldless.honest.group_scores import by_group
 from foldless.honest.objective import Objective
 from foldless.honest.objectives import describe
@@ -66,7 +67,8 @@ def remove_rows(
 
 
 def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None) -> Removed:
-    design, found = optimum(objective)
+    design, plain = optimum(objective)
+    found = nearest_on_path(objective, design, plain)
     z, loss = found.point.scores, objective.loss
     problem = Problem(
         view.labels.positive,
@@ -124,11 +126,13 @@ def _notes_on_convergence(found: Optimum) -> tuple[str, ...]:
     if not found.polished or found.direction_cosine >= WORTH_SAYING:
         return ()
     fact = f"the weights are not at the optimum of their training objective (residual {found.residual_before:.2g})"
+    used = "that optimum" if found.penalty_factor == 1 else f"the optimum at {found.penalty_factor:.2g} x the penalty"
     if found.direction_cosine >= MATERIAL:
-        return (f"{fact}; that optimum, which points the same way, was used instead.",)
+        return (f"{fact}; {used}, which points the same way, was used instead.",)
     return (
-        f"{fact}, which points elsewhere (cosine {found.direction_cosine:.2f}): the figures are those of the optimum, "
-        f"not of your weights. Either X, y or sample_weight are not those given to fit, or the fit stopped early: "
+        f"{fact}: the figures are those of {used}, not of your weights, "
+        f"which point elsewhere (cosine {found.direction_cosine:.2f}). "
+        f"Either X, y or sample_weight are not those given to fit, or the fit stopped early: "
         f"then use a smaller tol and a larger max_iter, or a stronger penalty.",
     )
 

@@ -46,6 +46,8 @@ class Optimum:
         Optimality residual of the user's fit and of `point`.
     direction_cosine : float
         Mean of the cosines between the two in weight space and in score space.
+    penalty_factor : float
+        How much stronger the penalty is at `point` than in the user's objective.
     """
 
     point: Point
@@ -53,6 +55,7 @@ class Optimum:
     residual_before: float
     residual: float
     direction_cosine: float
+    penalty_factor: float = 1.0
 
     @property
     def polished(self) -> bool:
@@ -63,10 +66,10 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
     """The optimum next to the user's fit: the fit itself when its residual is below `CONVERGED`."""
     if design is None:
         design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
-    objective = _tempered(objective, design)
+    objective = tempered(objective, design)
     start = fitted_point(objective, design)
     outside = _outside(objective, start)
-    curvature = _curvature(objective, design, start)
+    curvature = curvature_of(objective, design, start)
     with np.errstate(over="ignore", invalid="ignore"):  # a saturated fit may have no curvature left to divide by
         before = float(np.hypot(residual(objective, design, start, curvature), outside))
     if before <= CONVERGED:
@@ -77,11 +80,10 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
             f"{objective.name} has no finite optimum on these rows (they are separable, or nearly): "
             f"fit with a penalty, or drop columns."
         )
-    cosine = direction_match(start, point, float(np.linalg.norm(_augmented(objective))))
-    return design, Optimum(point, curvature, before, after, cosine)
+    return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point))
 
 
-def _tempered(objective: Objective, design: Design) -> Objective:
+def tempered(objective: Objective, design: Design) -> Objective:
     """In the row space, a penalty far below the scale of the rows is raised to where the arithmetic holds.
 
     The fit then interpolates its rows whatever the penalty, and honest scores have reached their limit; but
@@ -121,7 +123,7 @@ def descend(objective: Objective, design: Design, start: Point, curvature: Curva
     """Damped Newton steps until the residual is below `TIGHT` or rounding stops the descent."""
     point = _better_start(objective, design, start)
     if point is not start:
-        curvature = _curvature(objective, design, point)
+        curvature = curvature_of(objective, design, point)
     left = residual(objective, design, point, curvature)
     for _ in range(MAX_STEPS):
         if left <= TIGHT:
@@ -129,9 +131,14 @@ def descend(objective: Objective, design: Design, start: Point, curvature: Curva
         moved = _newton_step(objective, design, point, curvature)
         if moved is None:
             break
-        point, curvature = moved, _curvature(objective, design, moved)
+        point, curvature = moved, curvature_of(objective, design, moved)
         left = residual(objective, design, point, curvature)
     return point, curvature, left
+
+
+def match_of_fit(objective: Objective, start: Point, point: Point) -> float:
+    """`direction_match` of the user's fit `start` with another point."""
+    return direction_match(start, point, float(np.linalg.norm(_augmented(objective))))
 
 
 def direction_match(a: Point, b: Point, norm_a: float) -> float:
@@ -190,7 +197,8 @@ def _value(objective: Objective, point: Point) -> float:
     return 0.5 * objective.lam * float(point.coef @ point.coef) + float(objective.loss.value(point.scores).sum())
 
 
-def _curvature(objective: Objective, design: Design, point: Point) -> Curvature:
+def curvature_of(objective: Objective, design: Design, point: Point) -> Curvature:
+    """Second derivatives of the objective at a point."""
     return curvature_at(design, objective.loss.curvature(point.scores), objective.lam, objective.free_intercept)
 
 

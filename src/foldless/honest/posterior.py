@@ -33,12 +33,12 @@ class EffectPrior:
     --------
     >>> from foldless import EffectPrior
     >>> EffectPrior.default()
-    EffectPrior(chance=0.1, chance_sd=0.15, soft=0.3, scale=2.5)
+    EffectPrior(chance=0.16, chance_sd=0.1, soft=0.2, scale=2.5)
     """
 
-    chance: float = 0.1
-    chance_sd: float = 0.15
-    soft: float = 0.3
+    chance: float = 0.16
+    chance_sd: float = 0.1
+    soft: float = 0.2
     scale: float = 2.5
 
     def __post_init__(self) -> None:
@@ -50,7 +50,7 @@ class EffectPrior:
 
     @classmethod
     def default(cls) -> EffectPrior:
-        """One classifier in ten is at chance, the rest are hardly ever worse than chance."""
+        """One classifier in six is at chance, the rest are hardly ever worse than chance."""
         return cls()
 
     @classmethod

@@ -16,7 +16,8 @@ from scipy.special import ndtr, ndtri
 from foldless._check import Floats
 from foldless.honest.design import Ints
 from foldless.honest.result import Removed
-from foldless.honest.statistics import clustered_square, robust_scale
+from foldless.honest.separation import robust_scale
+from foldless.honest.statistics import clustered_square
 from foldless.student import StudentEffect
 
 # Scores whose spread is below this share of their distance from the threshold say which side they are on, no more.
