@@ -6,10 +6,14 @@ STAMP := $(VENV)/.installed
 # Small matrices: one BLAS thread per test process is faster than many that fight.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo paper test lint bench clean
 
 demo: $(STAMP)
 	$(BIN)/foldless demo
+
+# Every table and figure of the paper, small.
+paper: $(STAMP)
+	$(BIN)/foldless reproduce all --quick --jobs 2 --resume --out out/paper
 
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto

@@ -14,6 +14,7 @@ from foldless.cli import console
 from foldless.cli.auc import auc
 from foldless.cli.benchmark import benchmark
 from foldless.cli.demo import demo
+from foldless.cli.reproduce import reproduce
 
 EXAMPLES = """\b
 Examples:
@@ -73,3 +74,4 @@ def app(ctx: click.Context) -> None:
 app.add_command(auc)
 app.add_command(benchmark)
 app.add_command(demo)
+app.add_command(reproduce)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from foldless.experiments import picture
 from foldless.experiments.markdown import markdown
 from foldless.experiments.results import Results, as_csv
+from foldless.experiments.runner import Progress, work
 from foldless.experiments.settings import Settings, versions
-from foldless.experiments.store import Store, append
+from foldless.experiments.store import Store
 from foldless.experiments.summary import summarize
 from foldless.experiments.task import Task, perform
-
-# Called with tasks done, tasks in all, and the seconds that remain at the present pace (None at first).
-Progress = Callable[[int, int, float | None], object]
 
 
 @dataclass(frozen=True)
@@ -46,28 +43,8 @@ def run(
     store.begin({**settings.as_dict(), "versions": versions()}, resume=resume)
     done = {line["task"] for line in store.finished()}
     todo = [task for task in plan.tasks if task.key not in done]
-    _work(todo, len(done), settings, store, jobs, progress)
+    work(todo, partial(perform, settings=settings), store, done=len(done), jobs=jobs, progress=progress)
     return conclude(plan, store)
-
-
-def _work(todo: list[Task], done: int, settings: Settings, store: Store, jobs: int, progress: Progress | None) -> None:
-    start, total = monotonic(), done + len(todo)
-    with store.appender() as file:
-        for count, result in enumerate(_performed(todo, settings, jobs), 1):
-            append(file, result)
-            if progress is not None:
-                remaining = (monotonic() - start) / count * (len(todo) - count)
-                progress(done + count, total, remaining)
-
-
-def _performed(todo: list[Task], settings: Settings, jobs: int) -> Iterator[dict[str, Any]]:
-    """Results as they come; workers share nothing, so their number cannot matter."""
-    from joblib import Parallel, delayed
-
-    if jobs == 1:
-        yield from (perform(task, settings) for task in todo)
-    else:
-        yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(delayed(perform)(t, settings) for t in todo)
 
 
 def conclude(plan: Plan, store: Store) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from time import process_time
 from typing import Any
 
@@ -34,11 +36,28 @@ class Task:
 
 def perform(task: Task, settings: Settings) -> dict[str, Any]:
     """The result of a task as plain data: one entry per C, in each one per method."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the results say how good they are; fits by the thousand would repeat it
+    with quietly():
         return _performed(task, settings)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """One thread for linear algebra, as the processes share the cores, and no warnings.
+
+    The results say how good they are; fits by the thousand would repeat it.
+    """
+    with _controller().limit(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@lru_cache(maxsize=1)
+def _controller() -> Any:
+    # Finding the libraries takes longer than a small fit, so it is done once, when all of them are loaded.
+    import sklearn.linear_model  # noqa: F401
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+    return ThreadpoolController()
 
 
 def _performed(task: Task, settings: Settings) -> dict[str, Any]:
