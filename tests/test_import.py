@@ -12,9 +12,11 @@ import foldless as fl
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "matplotlib", "click", "rich", "polars", "pandas", "dask", "torch")
 # The public names; add a new one here.
 NAMES = (
-    "AUCPosterior", "EffectPrior", "ErrorPosterior", "EstimatorError", "FoldlessError", "FoldlessWarning", "InputError",
-    "OptimismWarning", "Prior", "PriorError", "ROCPosterior", "ScoreStats", "TrustWarning", "auc_posterior",
-    "auc_posterior_from_scores", "baselines", "cbauc", "error_posterior", "honest_scores", "roc_posterior",
+    "AUCPosterior", "AUCPosteriorDisplay", "EffectPrior", "ErrorPosterior", "EstimatorError", "FoldlessError",
+    "FoldlessSearch", "FoldlessWarning", "InputError", "OptimismWarning", "Prior", "PriorError", "ROCPosterior",
+    "ROCPosteriorDisplay", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior",
+    "auc_posterior_from_scores", "auc_scorer", "baselines", "cbauc", "error_posterior", "honest_scores",
+    "roc_posterior",
 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ ROWS = [
     ["honest", "in_sample", "streaming"],
     ["conjugate", "evidence", "anatomy", "rate", "rate_pair"],
     ["prior", "moments", "student", "grid", "effect", "_pullback"],
-    ["errors", "_check", "_steps"],
+    ["errors", "_check", "_steps", "_html"],
 ]
 ROW = {module: number for number, row in enumerate(ROWS) for module in row}
 SAME_ROW_ALLOWED = {("_check", "errors")}

@@ -14,14 +14,19 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AUCPosterior": "auc",
+    "AUCPosteriorDisplay": "display",
     "EffectPrior": "honest.posterior",
     "ErrorPosterior": "error",
+    "FoldlessSearch": "search.meta",
     "HonestScores": "honest.analysis",
     "Prior": "prior",
     "ROCPosterior": "roc",
+    "ROCPosteriorDisplay": "display",
     "ScoreStats": "moments",
+    "SearchDisplay": "display",
     "auc_posterior": "estimate",
     "auc_posterior_from_scores": "estimate",
+    "auc_scorer": "search.scorer",
     "cbauc": "estimate",
     "error_posterior": "estimate",
     "honest_scores": "estimate",
@@ -41,6 +46,9 @@ __all__ = ["__version__", *_HOME, *_SUBPACKAGES]
 if TYPE_CHECKING:
     from foldless import baselines as baselines
     from foldless.auc import AUCPosterior as AUCPosterior
+    from foldless.display import AUCPosteriorDisplay as AUCPosteriorDisplay
+    from foldless.display import ROCPosteriorDisplay as ROCPosteriorDisplay
+    from foldless.display import SearchDisplay as SearchDisplay
     from foldless.error import ErrorPosterior as ErrorPosterior
     from foldless.errors import EstimatorError as EstimatorError
     from foldless.errors import FoldlessError as FoldlessError
@@ -60,6 +68,8 @@ if TYPE_CHECKING:
     from foldless.moments import ScoreStats as ScoreStats
     from foldless.prior import Prior as Prior
     from foldless.roc import ROCPosterior as ROCPosterior
+    from foldless.search.meta import FoldlessSearch as FoldlessSearch
+    from foldless.search.scorer import auc_scorer as auc_scorer
 
 
 def __getattr__(name: str) -> Any:

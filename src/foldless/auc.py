@@ -63,6 +63,11 @@ class AUCPosterior(RatePosterior):
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
 
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.auc_posterior(self)
+
     def __float__(self) -> float:
         return self.mean
 

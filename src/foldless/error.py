@@ -101,6 +101,11 @@ class DerivedRate:
         tail = (1 - in_open_interval(level, "level")) / 2
         return self._quantile(tail), self._quantile(1 - tail)
 
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.derived_rate(self)
+
 
 @dataclass(frozen=True, repr=False)
 class ErrorPosterior:
@@ -161,6 +166,11 @@ class ErrorPosterior:
             f"sensitivity={self.sensitivity.mean:.3f}, specificity={self.specificity.mean:.3f}, "
             f"threshold={self.threshold:g}, prevalence={self.prevalence:.3g}, method={self.method!r})"
         )
+
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.error_posterior(self)
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Every rate with its interval, as a plain dict."""

@@ -78,5 +78,10 @@ class RatePosterior:
             return 1.0 if bound <= 0 else 0.0
         return float(self.effect.sf(self._finite_effect(np.asarray(bound))))
 
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.rate_posterior(self)
+
     def _finite_effect(self, a: Floats) -> Floats:
         return np.asarray(np.clip(effect_of(np.clip(a, 0.0, 1.0), self.scale), -1e100, 1e100))

@@ -103,12 +103,17 @@ class BinormalCurves:
         return self.effect.cdf((x[..., None] - self.beta * q[..., None]) / self._stretch) @ self.weights
 
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
-        delta = self.effect.ppf((np.arange(DELTA_NODES) + 0.5) / DELTA_NODES)
+        # For each beta the area grows with delta, so P(area <= a) is the cdf of the delta that gives a.
+        delta = np.linspace(*self.effect.ppf(np.array([1e-9, 1 - 1e-9])), DELTA_NODES)
         curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
-        areas = (curves @ weights).ravel()
-        order = np.argsort(areas)
-        shares = np.cumsum(np.repeat(self.weights, DELTA_NODES)[order]) / DELTA_NODES
-        return np.asarray(np.interp(p, shares, areas[order]))
+        areas = curves @ weights
+        low, high = np.full(p.shape, areas.min()), np.full(p.shape, areas.max())
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            at = np.stack([np.interp(middle, each, delta) for each in areas])
+            below = self.weights @ self.effect.cdf(at) < p
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray((low + high) / 2)
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +143,11 @@ class ROCPosterior:
             f"ROCPosterior(TPR at FPR 0.1: {at.mean:.3f} [{at.low:.3f}, {at.high:.3f}], "
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
+
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.roc_posterior(self)
 
     def mean(self, fpr: Any) -> Floats:
         """Posterior mean of the true positive rate at each false positive rate."""

@@ -86,6 +86,11 @@ class AUCEstimate(float):
     # Printed in a table or an f-string, it should look like the number that it is.
     __str__ = float.__repr__
 
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.auc_estimate(self, None if self._bounds is None else self.interval(), self._reason)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (float(self), self.method, self.se, self._bounds, self._reason, dict(self.details))
 

@@ -43,6 +43,11 @@ class HonestScores:
     method: str
     notes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        from foldless._html import results
+
+        return results.honest_scores(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Analysis:

@@ -1,0 +1,191 @@
+"""`AUCPosteriorDisplay`: the density of the AUC with its interval, for one model or several."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from foldless._html import numbers
+from foldless._html.density import DensityCurve, density_curve, window
+from foldless.auc import AUCPosterior
+from foldless.display import style
+from foldless.display.models import named_estimators, named_posteriors, warned_once
+from foldless.estimate import auc_posterior
+
+TALL = 0.72  # height of a density; rows are 1 apart
+LONGEST = 28  # letters of a name in one line
+
+
+class AUCPosteriorDisplay:
+    """Posterior of the AUC, drawn: density, mean and credible interval, one row per model.
+
+    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
+    density is scaled to the height of its row, so compare places and widths, not heights. The notes of
+    the posteriors are written under the axes.
+
+    Parameters
+    ----------
+    curves : dict of DensityCurve
+        The curve of each model, by name.
+    notes : dict of tuple of str, optional
+        What a reader of each model's number must know.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure
+    lines_, fills_, intervals_, points_ : lists of artists, one per model, in the order of `curves`
+    line_ : the first of `lines_`
+    chance_level_ : line at 0.5, or None where 0.5 is out of view
+    notes_ : text under the axes, or None
+
+    Examples
+    --------
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> import foldless as fl
+    >>> rows = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> first = fl.auc_posterior_from_scores(rows, [1, 2, 3, 5, 4, 6, 7, 8])
+    >>> second = fl.auc_posterior_from_scores(rows, [1, 4, 3, 6, 2, 5, 7, 8])
+    >>> display = fl.AUCPosteriorDisplay.from_posterior({"with age": first, "without age": second})
+    >>> [label.get_text().splitlines()[0] for label in display.ax_.get_yticklabels()]
+    ['with age', 'without age']
+    """
+
+    def __init__(self, curves: Mapping[str, DensityCurve], notes: Mapping[str, Iterable[str]] | None = None) -> None:
+        self.curves = dict(curves)
+        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        level: float = 0.95,
+        name: str | None = None,
+        ax: Any = None,
+        method: Any = "auto",
+        prior: Any = None,
+        groups: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+        **kwargs: Any,
+    ) -> AUCPosteriorDisplay:
+        """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
+
+        Parameters
+        ----------
+        estimator : fitted linear classifier, Pipeline ending in one, weights, or a dict of them by name
+        X, y, method, prior, groups, sample_weight, pos_label
+            As in `auc_posterior`.
+        level : float
+            Level of the interval.
+        name : str, optional
+            Name of a single model; its class by default.
+        ax, **kwargs
+            As in `plot`.
+        """
+        how = {"method": method, "prior": prior, "groups": groups, "sample_weight": sample_weight}
+        with warned_once():
+            posteriors = {
+                key: auc_posterior(each, X, y, pos_label=pos_label, **how)
+                for key, each in named_estimators(estimator, name).items()
+            }
+        return cls.from_posterior(posteriors, level=level, ax=ax, **kwargs)
+
+    @classmethod
+    def from_posterior(
+        cls, posterior: Any, *, level: float = 0.95, name: Any = None, ax: Any = None, **kwargs: Any
+    ) -> AUCPosteriorDisplay:
+        """Draw posteriors that are there already.
+
+        Parameters
+        ----------
+        posterior : AUCPosterior, or a dict or list of them
+        level : float
+            Level of the interval.
+        name : str or list of str, optional
+            Name of the posterior, or of each in a list.
+        ax, **kwargs
+            As in `plot`.
+        """
+        found = named_posteriors(posterior, AUCPosterior, "foldless.auc_posterior", name)
+        within = window(list(found.values()))
+        curves = {key: density_curve(post, level, within) for key, post in found.items()}
+        return cls(curves, {key: post.notes for key, post in found.items()}).plot(ax, **kwargs)
+
+    def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> AUCPosteriorDisplay:
+        """Draw on the given axes, or on new ones.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+        plot_chance_level : bool
+            Whether to draw the line at 0.5, where it is in view.
+        **kwargs
+            Passed to ``ax.plot`` for the line of each density, such as ``color``.
+
+        Returns
+        -------
+        AUCPosteriorDisplay
+            Itself, with the artists in its attributes.
+        """
+        notes = style.merged_notes(self.notes)
+        self.figure_, self.ax_ = style.axes_for(ax, 6.4, 1.0 + 0.85 * max(2, len(self.curves)), notes)
+        self.lines_: list[Any] = []
+        self.fills_: list[Any] = []
+        self.intervals_: list[Any] = []
+        self.points_: list[Any] = []
+        for row, curve in enumerate(self.curves.values()):
+            self._draw_row(len(self.curves) - 1 - row, curve, {"color": "C0", "linewidth": 1.5, **kwargs})
+        self.line_ = self.lines_[0]
+        self._label()
+        low, high = self._window
+        self.chance_level_ = None
+        if plot_chance_level and low <= 0.5 <= high:
+            self.chance_level_ = style.chance_line(self.ax_, (0.5, 0.5), (-0.15, len(self.curves) - 0.1))
+        self.notes_ = style.write_notes(self.ax_, notes)
+        return self
+
+    @property
+    def _window(self) -> tuple[float, float]:
+        edges = [curve.edges for curve in self.curves.values()]
+        return float(min(e[0] for e in edges)), float(max(e[-1] for e in edges))
+
+    def _draw_row(self, base: float, curve: DensityCurve, line: dict[str, Any]) -> None:
+        (x, y), (sx, sy) = curve.outline, curve.shaded
+        scale = TALL / float(np.max(curve.heights))
+        (drawn,) = self.ax_.plot(x, base + scale * y, **line)
+        colour = drawn.get_color()
+        fill = self.ax_.fill_between(sx, base, base + scale * sy, color=colour, alpha=style.BAND, linewidth=0)
+        bar = {"color": colour, "alpha": 0.55, "linewidth": 4, "solid_capstyle": "butt", "clip_on": False}
+        (interval,) = self.ax_.plot([curve.low, curve.high], [base, base], zorder=3, **bar)
+        (point,) = self.ax_.plot(
+            curve.mean, base, "o", color=colour, markersize=7, markeredgecolor="white", clip_on=False, zorder=4
+        )
+        for artists, artist in (
+            (self.lines_, drawn),
+            (self.fills_, fill),
+            (self.intervals_, interval),
+            (self.points_, point),
+        ):
+            artists.append(artist)
+
+    def _label(self) -> None:
+        n = len(self.curves)
+        labels = [
+            "\n".join([*textwrap.wrap(name, LONGEST), numbers.estimate(curve.mean, curve.low, curve.high)])
+            for name, curve in self.curves.items()
+        ]
+        self.ax_.set_yticks([n - 1 - k for k in range(n)], labels)
+        for label in self.ax_.get_yticklabels():
+            label.set_parse_math(False)
+        low, high = self._window
+        self.ax_.set(xlim=(low, high), ylim=(-0.15, n - 0.1))
+        self.ax_.tick_params(axis="y", length=0)
+        levels = dict.fromkeys(numbers.percent(curve.level) for curve in self.curves.values())
+        self.ax_.set_xlabel(f"AUC on new data: mean and {' or '.join(levels)} interval")
+        style.open_frame(self.ax_, left=False)

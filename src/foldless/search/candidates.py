@@ -1,0 +1,143 @@
+"""The candidates of a search: the grid spelled out, and the families that differ in one L2 strength alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foldless._steps import sklearn_names
+from foldless.errors import InputError
+
+Params = dict[str, Any]
+
+# +1: a larger value penalises less; -1: a larger value penalises more.
+STRENGTHS = {"C": 1, "alpha": -1, "shrinkage": -1}
+# Classifiers with a plain L2 penalty, and the name of its strength.
+L2_CLASSIFIERS = {"LogisticRegression": "C", "LinearSVC": "C", "RidgeClassifier": "alpha"}
+
+
+@dataclass(frozen=True)
+class Family:
+    """Candidates that are worked on together.
+
+    Attributes
+    ----------
+    indices : positions of the candidates in the grid
+    params : their parameters
+    strength : name of the one parameter in which they differ, None for a candidate on its own
+    """
+
+    indices: tuple[int, ...]
+    params: tuple[Params, ...]
+    strength: str | None = None
+
+
+def expand(param_grid: Any) -> list[Params]:
+    """All combinations of a grid, or of a list of grids, in scikit-learn's order."""
+    from sklearn.model_selection import ParameterGrid
+
+    try:
+        found = list(ParameterGrid(param_grid))
+    except (TypeError, ValueError) as err:
+        raise InputError(
+            f"param_grid must be a dict of lists such as {{'C': [0.1, 1, 10]}}, or a list of such dicts: {err}"
+        ) from err
+    if not found:
+        raise InputError("param_grid is an empty list: name at least one candidate, such as {'C': [0.1, 1, 10]}.")
+    return found
+
+
+def param_columns(candidates: list[Params]) -> dict[str, Any]:
+    """One masked array per parameter, masked where a candidate does not set it; as in ``cv_results_``."""
+    names = sorted({name for params in candidates for name in params})
+    return {f"param_{name}": _column([params.get(name, np.ma.masked) for params in candidates]) for name in names}
+
+
+def _column(values: list[Any]) -> Any:
+    present = [v for v in values if v is not np.ma.masked]
+    numeric = all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in present)
+    dtype = np.result_type(*map(np.asarray, present)) if numeric else np.dtype(object)
+    column: Any = np.ma.MaskedArray(np.empty(len(values), dtype=dtype), mask=True)
+    for k, value in enumerate(values):
+        if value is not np.ma.masked:
+            column[k] = value
+    return column
+
+
+def families(estimator: Any, candidates: list[Params]) -> list[Family]:
+    """Candidates sorted into families with a shared path, and candidates on their own.
+
+    Members of a family end in the same L2 classifier and set everything but its strength alike. Whether the
+    classifier really has a closed form (penalty, loss, supervised steps) is seen once it is fitted.
+    """
+    from sklearn.base import clone
+
+    groups: dict[Any, list[int]] = {}
+    for k, params in enumerate(candidates):
+        names = [n for n, value in params.items() if n.split("__")[-1] in ("C", "alpha") and is_strength(value)]
+        # Alone in its group unless exactly one parameter can be the strength.
+        key = (names[0], others_of(params, names[0])) if len(names) == 1 else (None, k)
+        groups.setdefault(key, []).append(k)
+    found = []
+    for (name, _), members in groups.items():
+        first = clone(estimator).set_params(**clone(candidates[members[0]], safe=False))
+        shared = name if len(members) > 1 and name == l2_strength(first) else None
+        parts = [members] if shared else [[k] for k in members]
+        found += [Family(tuple(part), tuple(candidates[k] for k in part), shared) for part in parts]
+    return found
+
+
+def others_of(params: Params, strength: str) -> tuple[Any, ...]:
+    """What a candidate sets besides its strength, in a form that can be compared."""
+    return tuple((name, _comparable(params[name])) for name in sorted(params) if name != strength)
+
+
+def strength_of(params: Params) -> str | None:
+    """Name of the one parameter of a candidate that says how strongly it is regularised; None if unclear."""
+    found = [name for name, value in params.items() if name.split("__")[-1] in STRENGTHS and is_strength(value)]
+    return found[0] if len(found) == 1 else None
+
+
+def weakness(name: str, value: float) -> float:
+    """Grows as the candidate is regularised less."""
+    return STRENGTHS[name.split("__")[-1]] * float(value)
+
+
+def is_strength(value: Any) -> bool:
+    """A positive, finite number."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value)) and value > 0
+
+
+def final_classifier(estimator: Any) -> tuple[Any, str]:
+    """Last step of nested pipelines and the prefix of its parameters; the estimator itself and '' otherwise."""
+    prefix = ""
+    while "Pipeline" in sklearn_names(estimator):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    return estimator, prefix
+
+
+def l2_strength(estimator: Any) -> str | None:
+    """Full name of the L2 strength of a classifier or pipeline, None for any other kind."""
+    final, prefix = final_classifier(estimator)
+    kind: Any = type(final)
+    for base in kind.__mro__:
+        own = L2_CLASSIFIERS.get(base.__name__) if base.__module__.startswith("sklearn.") else None
+        # LogisticRegressionCV descends from LogisticRegression but trains otherwise: it is known by its own fit.
+        if own is not None and kind.fit is base.fit:
+            return prefix + own
+    return None
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return type(value).__name__, value
+    if isinstance(value, Mapping):
+        return tuple((str(k), _comparable(v)) for k, v in value.items())
+    return id(value)  # a grid hands out the same object for every combination

@@ -1,0 +1,187 @@
+"""A search from start to end: candidates tried, failures and warnings told once, one candidate chosen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from foldless import _check
+from foldless._check import Floats
+from foldless.auc import AUCPosterior
+from foldless.errors import InputError, PriorError, TrustWarning
+from foldless.honest.posterior import EffectPrior
+from foldless.search.candidates import Family, Params, expand, families, param_columns
+from foldless.search.choice import RULES, ranks, simplest
+from foldless.search.general import Study, try_candidate
+from foldless.search.joint import JointAUC
+from foldless.search.outcome import Outcome, OwnFit, Tick
+from foldless.search.progress import Bar, Counter, as_progress
+from foldless.search.shared import try_family
+
+METHODS = ("auto", "loo", "in-sample")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search; the parameters of `FoldlessSearch`, checked."""
+
+    method: str
+    prior: Any
+    rule: str
+    level: float
+    n_jobs: Any
+    error_score: Any
+    progress: Any
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {self.method!r}.")
+        if self.rule not in RULES:
+            raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
+        if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
+            raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
+        if self.method != "in-sample" and not isinstance(self.prior, EffectPrior | None):
+            kind = type(self.prior).__name__
+            raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {kind}.")
+        _check.in_open_interval(self.level, "level")
+        as_progress(self.progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a search found; `FoldlessSearch` shows it as its attributes."""
+
+    candidates: list[Params]
+    outcomes: list[Outcome]
+    results: dict[str, Any]
+    best: int
+    optimism: float
+
+    @property
+    def posteriors(self) -> list[AUCPosterior | None]:
+        return [_posterior(outcome) for outcome in self.outcomes]
+
+    @property
+    def path(self) -> str:
+        return "shared" if all(outcome.path == "shared" for outcome in self.outcomes) else "general"
+
+
+def run(study: Study, param_grid: Any, settings: Settings) -> Found:
+    """Try all candidates and choose one."""
+    candidates = expand(param_grid)
+    outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
+    judged = _judged(outcomes, candidates, settings.error_score)
+    _repeat_warnings(outcomes)
+    results = _results(candidates, outcomes, settings.level)
+    known = [o.index for o in judged]
+    shares = np.array([o.assessment.shares for o in judged if o.assessment])
+    joint = JointAUC(results["mean"][known], results["sd"][known], shares)
+    best = int(np.argmax(joint.mean))
+    if settings.rule == "simplest":
+        best = simplest(best, [candidates[k] for k in known], joint, settings.level)
+    return Found(candidates, outcomes, results, known[best], joint.optimism())
+
+
+def _tried(study: Study, candidates: list[Params], settings: Settings) -> Iterator[Outcome]:
+    from joblib import effective_n_jobs
+
+    found = families(study.estimator, candidates)
+    progress = as_progress(settings.progress)
+    counter = Counter(len(candidates), progress)
+    try:
+        if effective_n_jobs(settings.n_jobs) == 1 or len(found) == 1:
+            for family in found:
+                yield from _try(study, family, counter)
+            return
+        for outcomes in _in_parallel(study, found, settings.n_jobs):
+            for outcome in outcomes:
+                counter()
+                yield outcome
+    finally:
+        if isinstance(progress, Bar):
+            progress.close()
+
+
+def _in_parallel(study: Study, found: list[Family], n_jobs: Any) -> Any:
+    from sklearn.utils.parallel import Parallel, delayed
+
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_try_elsewhere)(study, family) for family in found)
+
+
+def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
+    if family.strength is not None and study.judge.method != "in-sample":
+        return try_family(study, family, family.strength, tick)
+    outcomes = []
+    for index, params in zip(family.indices, family.params, strict=True):
+        outcomes.append(try_candidate(study, index, params))
+        tick()
+    return outcomes
+
+
+def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
+    """In another process: what is sent back are finished estimators, not the training rows."""
+    outcomes = _try(study, family, _silent)
+    return [o if o.fitted is None else replace(o, fitted=OwnFit(o.fitted.estimator())) for o in outcomes]
+
+
+def _silent() -> None:
+    """A tick that nobody hears: worker processes cannot draw."""
+
+
+def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:
+    """Candidates that could be judged; a warning about the others, or their error if there are no more."""
+    failed = [o for o in outcomes if o.error is not None]
+    if failed and (error_score == "raise" or len(failed) == len(outcomes)):
+        raise failed[0].error  # type: ignore[misc]
+    if failed:
+        first = failed[0]
+        warnings.warn(
+            f"{len(failed)} of {len(outcomes)} candidates could not be judged and are out of the search; the first, "
+            f"{candidates[first.index]}: {first.error}",
+            TrustWarning,
+            stacklevel=4,
+        )
+    return [o for o in outcomes if o.error is None]
+
+
+def _repeat_warnings(outcomes: list[Outcome]) -> None:
+    """Each kind of warning once, in the words of the first candidate that gave it."""
+    words: dict[type[Warning], str] = {}
+    speakers: dict[type[Warning], set[int]] = {}
+    for outcome in outcomes:
+        for kind, text in outcome.heard:
+            words.setdefault(kind, text)
+            speakers.setdefault(kind, set()).add(outcome.index)
+    for kind, text in words.items():
+        count = len(speakers[kind])
+        more = f" ({count} of {len(outcomes)} candidates gave a warning of this kind)" if len(outcomes) > 1 else ""
+        warnings.warn(text + more, kind, stacklevel=4)
+
+
+def _results(candidates: list[Params], outcomes: list[Outcome], level: float) -> dict[str, Any]:
+    figures = np.array([_figures(_posterior(o), level) for o in outcomes])
+    mean, sd, lower, upper = figures.T
+    return {
+        "params": candidates,
+        **param_columns(candidates),
+        "mean": mean,
+        "sd": sd,
+        "lower": lower,
+        "upper": upper,
+        "rank": ranks(mean),
+        "path": np.array([o.path for o in outcomes]),
+    }
+
+
+def _figures(posterior: AUCPosterior | None, level: float) -> Floats:
+    if posterior is None:
+        return np.full(4, np.nan)
+    return np.array([posterior.mean, posterior.sd, *posterior.interval(level)])
+
+
+def _posterior(outcome: Outcome) -> AUCPosterior | None:
+    return None if outcome.assessment is None else outcome.assessment.posterior
