@@ -1,0 +1,189 @@
+"""The paper's model along several weight vectors at once.
+
+With s_ab = w_a'S*w_b, the covariance of the K scores is W'Sigma W = s / Wishart, so that
+
+    delta_k = (w_k'(m1* - m0*) + c (W'Sigma W)^(1/2) Z)_k / sqrt(w_k'Sigma w_k),     c^2 = 1/nu0* + 1/nu1*
+
+and every delta_k alone has the law of `foldless.in_sample.separation`. Fixed Sobol points
+take the place of random draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import gammaincinv, ndtr, ndtri
+
+from foldless._check import Floats, is_sparse
+from foldless.anatomy import LinearView
+from foldless.comparison.difference import Difference
+from foldless.comparison.draws import spread_out
+from foldless.comparison.paired import SAME
+from foldless.conjugate import ScorePosterior
+from foldless.effect import SQRT2
+from foldless.errors import PriorError
+from foldless.in_sample import score_posterior, view_posterior
+from foldless.prior import Prior
+
+DRAWS = 1 << 14
+
+
+@dataclass(frozen=True, eq=False)
+class InSampleJoint:
+    """Joint posterior of the AUCs of K classifiers: `auc` holds draws, one column per classifier."""
+
+    auc: Floats
+    delta: Floats
+    first: tuple[int, ...]  # for each classifier the first one with the same direction
+
+    def correlation(self, a: int, b: int) -> float:
+        """Correlation of the two separations under the posterior."""
+        return 1.0 if self.first[a] == self.first[b] else float(np.corrcoef(self.delta[:, a], self.delta[:, b])[0, 1])
+
+    def difference(self, a: int, b: int) -> Difference:
+        """Posterior of AUC_a - AUC_b."""
+        if self.first[a] == self.first[b]:
+            return Difference.none()
+        if a > b:
+            return self.difference(b, a).mirrored()
+        return Difference.of_draws(self.auc[:, a] - self.auc[:, b])
+
+    def prob_best(self) -> Floats:
+        """For each classifier, the probability that it has the largest AUC; those with one direction share it."""
+        kept = sorted(set(self.first))
+        wins = np.bincount(self.delta[:, kept].argmax(axis=1), minlength=len(kept)) / len(self.delta)
+        share = dict(zip(kept, wins, strict=True))
+        return np.array([share[k] / self.first.count(k) for k in self.first])
+
+
+@dataclass(frozen=True, eq=False)
+class Reordered:
+    """A joint posterior whose classifiers were put into an order of their own, asked in the order of the user."""
+
+    joint: InSampleJoint
+    place: tuple[int, ...]
+
+    def correlation(self, a: int, b: int) -> float:
+        """As `InSampleJoint.correlation`."""
+        return self.joint.correlation(self.place[a], self.place[b])
+
+    def difference(self, a: int, b: int) -> Difference:
+        """As `InSampleJoint.difference`."""
+        return self.joint.difference(self.place[a], self.place[b])
+
+    def prob_best(self) -> Floats:
+        """As `InSampleJoint.prob_best`."""
+        return self.joint.prob_best()[list(self.place)]
+
+
+def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> Reordered:
+    """Joint posterior of classifiers on their training rows.
+
+    The draws must not depend on the order in which the classifiers are named, so they are sorted first.
+    """
+    if prior.family == "adaptive":
+        raise PriorError(
+            "Prior.adaptive() has no joint posterior of two classifiers: use Prior.paper(), or method='loo'."
+        )
+    found = [_Along(view, view_posterior(view, prior)) for view in views]
+    order = sorted(range(len(found)), key=lambda k: found[k].key)
+    joint = _joint([found[k] for k in order], prior)
+    return Reordered(joint, tuple(order.index(k) for k in range(len(found))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Along:
+    """One classifier: its view, and the posterior along its weights."""
+
+    view: LinearView
+    posterior: ScorePosterior
+
+    @cached_property
+    def key(self) -> tuple[float, ...]:
+        p = self.posterior
+        return float(p.location), float(p.unit), *self.view.weights.tolist()
+
+    @cached_property
+    def weights(self) -> Floats:
+        """In units in which the posterior scale of the scores is 1."""
+        return np.asarray(self.view.weights / self.posterior.unit)
+
+    @cached_property
+    def scores(self) -> Floats:
+        return np.asarray((self.view.scores() - self.view.intercept) / self.posterior.unit)
+
+
+def _joint(models: list[_Along], prior: Prior) -> InSampleJoint:
+    K = len(models)
+    C = np.eye(K)
+    for a in range(K):
+        for b in range(a):
+            C[a, b] = C[b, a] = _correlation(models[a], models[b], prior)
+    first = tuple(next(j for j in range(k + 1) if j == k or C[k, j] >= 1 - SAME) for k in range(K))
+    delta = _draws(models, C)
+    delta = delta[:, list(first)]
+    return InSampleJoint(np.asarray(ndtr(delta / SQRT2)), delta, first)
+
+
+def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
+    """Correlation s_ab / sqrt(s_aa s_bb) of the scores under S*, from the scale along w_a - w_b."""
+    if _one_space(a.view, b.view):
+        gap, X = a.weights - b.weights, a.view.X
+        if np.max(np.abs(gap)) <= SAME * np.max(np.abs(a.weights)):
+            return 1.0
+    else:
+        gap, X = np.concatenate([a.weights, -b.weights]), None
+        _comparable(a, b, prior)
+    between = score_posterior(X, a.view.labels.positive, gap, a.scores - b.scores, prior)
+    return float(np.clip(1 - between.unit**2 / 2, -1.0, 1.0))
+
+
+def _comparable(a: _Along, b: _Along, prior: Prior) -> None:
+    """Classifiers on different columns: side by side these must mean the same to the prior as each on its own."""
+    if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not _scalar(prior):
+        raise PriorError(
+            f"the classifiers see different columns (or the same on another scale), for which {prior.name} has no "
+            f"common posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
+        )
+
+
+def _scalar(prior: Prior) -> bool:
+    return all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale)) and (
+        prior.kappa_counts_from_p or prior.family == "known"
+    )
+
+
+def _one_space(a: LinearView, b: LinearView) -> bool:
+    if a.X is b.X:
+        return True
+    if a.X.shape != b.X.shape or is_sparse(a.X) != is_sparse(b.X):
+        return False
+    return (a.X != b.X).nnz == 0 if is_sparse(a.X) else bool(np.array_equal(a.X, b.X))
+
+
+def _draws(models: list[_Along], C: Floats) -> Floats:
+    """Separations (DRAWS, K); C is the correlation of the scores under S*."""
+    K, df, spread = len(models), models[0].posterior.df, models[0].posterior.spread
+    location = np.array([float(m.posterior.location) for m in models])
+    values, vectors = np.linalg.eigh(C)
+    L = vectors * np.sqrt(np.maximum(values, 0.0))
+    numbers = spread_out(DRAWS, K + K * (K + 1) // 2)
+    z = ndtri(numbers[:, :K])
+    if np.isinf(df):
+        return np.asarray(location + spread * z @ L.T)
+    root = L @ np.linalg.inv(_bartlett(numbers[:, K:], K, df + K - 1)).transpose(0, 2, 1) * np.sqrt(df)
+    sd = np.sqrt(np.sum(root**2, axis=2))
+    return np.asarray((location + spread * np.einsum("nij,nj->ni", root, z)) / sd)
+
+
+def _bartlett(numbers: Floats, K: int, df: float) -> Floats:
+    """Lower triangular T (n, K, K) with T T' ~ Wishart(I, df): chi on the diagonal, normal below."""
+    T = np.zeros((len(numbers), K, K))
+    for i in range(K):
+        T[:, i, i] = np.sqrt(2 * gammaincinv((df - i) / 2, numbers[:, i]))
+    rows, columns = np.tril_indices(K, -1)
+    T[:, rows, columns] = ndtri(numbers[:, K:])
+    return T

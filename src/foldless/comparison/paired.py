@@ -1,0 +1,211 @@
+"""How the errors of several estimates, made from the same rows, go together.
+
+The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
+row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
+(docs/compare.md has the derivation),
+
+    cov = R + T_ab,      R    from what every row contributes to both estimates
+                         T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
+    r   = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb))
+
+A pair of rows enters an estimate twice, once as (i, j) and once as (j, i): R holds the products I_ij I_ij, T the
+products of the two entries. The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the
+variance of one estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from foldless._check import Floats
+from foldless.effect import SQRT2
+from foldless.honest.design import Ints
+from foldless.honest.result import Removed
+from foldless.honest.separation import BANDWIDTH
+from foldless.honest.statistics import SeparationStatistic
+
+SAME = 1e-10  # one minus the correlation of scores, below which two models rank all rows alike
+
+
+@dataclass(frozen=True, eq=False)
+class PairedEvidence:
+    """Estimated separations of K models on the same rows, and how their errors vary together.
+
+    Attributes
+    ----------
+    statistics : tuple of K SeparationStatistic
+    mean_covariance, scale_covariance : arrays of shape (K, K)
+        Covariance of the estimates of a and b: mean + delta_a delta_b scale. Diagonals are those of the statistics.
+    likeness : array of shape (K, K)
+        Correlation within the classes of the honest scores of two models; 1 for models that rank all rows alike.
+    """
+
+    statistics: tuple[SeparationStatistic, ...]
+    mean_covariance: Floats
+    scale_covariance: Floats
+    likeness: Floats
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the variances: the same for all, since the rows are."""
+        return self.statistics[0].df
+
+    def same(self, a: int, b: int) -> bool:
+        """Whether two models rank all rows alike."""
+        return bool(a == b or self.likeness[a, b] >= 1 - SAME)
+
+    def among(self, kept: Sequence[int]) -> PairedEvidence:
+        """The evidence of some of the models, their differences told by ranks."""
+        chosen = np.ix_(kept, kept)
+        statistics = told_apart_by_ranks([self.statistics[k] for k in kept])
+        return PairedEvidence(
+            tuple(statistics), self.mean_covariance[chosen], self.scale_covariance[chosen], self.likeness[chosen]
+        )
+
+    def covariance(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+        """Covariance of two estimates when the separations are delta_a and delta_b."""
+        return np.asarray(self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b)
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """One model's honest scores, as the pairing needs them."""
+
+    removed: Removed
+    statistic: SeparationStatistic
+
+    @cached_property
+    def diff(self) -> Floats:
+        return self.removed.without_pair1 - self.removed.without_pair0
+
+    @cached_property
+    def deviations(self) -> tuple[Floats, Floats]:
+        """Mean difference of every positive and of every negative row against the other class, about its mean."""
+        rows = (self.diff.mean(axis=1), self.diff.mean(axis=0))
+        return rows[0] - rows[0].mean(), rows[1] - rows[1].mean()
+
+    @cached_property
+    def effects(self) -> Floats:
+        """What each independent unit (row or group) contributes to the smoothed statistic."""
+        sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
+        bandwidth = BANDWIDTH * sum(self.diff.shape) ** (-1 / 3) * sd
+        smooth = ndtr(self.diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(self.diff)
+        each = [smooth.mean(axis=1), smooth.mean(axis=0)]
+        shares = [(v - v.mean()) / np.sqrt(v.size * max(v.size - 1, 1)) for v in each]
+        if self.removed.groups is None:
+            return np.concatenate(shares)
+        codes = self.removed.groups[np.concatenate([self.removed.rows1, self.removed.rows0])]
+        return np.asarray(np.bincount(codes, weights=np.concatenate(shares)), dtype=np.float64)
+
+    @cached_property
+    def influence(self) -> tuple[Floats, Floats]:
+        """I_ij of positive rows i and I_ji of negative rows j, for all such pairs, as parts of the statistic.
+
+        With groups: of their sums over groups i, under removal of groups j.
+        """
+        r = self.removed
+        on1 = r.without_pair1 - r.loo[r.rows1][:, None]
+        on0 = r.without_pair0 - r.loo[r.rows0]
+        on1 = (on1 - on1.mean(axis=0)) / on1.shape[0]
+        on0 = (on0.mean(axis=1, keepdims=True) - on0) / on0.shape[1]
+        if r.groups is None:
+            return on1, on0
+        return _over_groups(on1, on0, r.groups[r.rows1], r.groups[r.rows0])
+
+
+def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationStatistic]) -> PairedEvidence:
+    """Evidence of K models from their honest scores on the same rows."""
+    models = [_Model(r, s) for r, s in zip(removed, statistics, strict=True)]
+    K = len(models)
+    mean, scale, likeness = np.empty((K, K)), np.empty((K, K)), np.ones((K, K))
+    for a, first in enumerate(models):
+        mean[a, a], scale[a, a] = first.statistic.mean_variance, first.statistic.scale_variance
+        for b, second in enumerate(models[:a]):
+            r_mean, r_scale, alike = _agreement(first, second)
+            likeness[a, b] = likeness[b, a] = alike
+            mean[a, b] = mean[b, a] = r_mean * np.sqrt(mean[a, a] * mean[b, b])
+            scale[a, b] = scale[b, a] = r_scale * np.sqrt(scale[a, a] * scale[b, b])
+    return PairedEvidence(tuple(statistics), mean, scale, likeness)
+
+
+def told_apart_by_ranks(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
+    """The estimates with their common level, and differences as the shares of ordered pairs have them.
+
+    The smoothed estimate gains precision from the shape of the scores, and errs by it. Both models see the same rows,
+    so most of the noise of ranks drops out of a difference, while an error from different shapes stays. A model that
+    orders all pairs or none has no finite rank estimate: then all are left as they are.
+    """
+    if any(s.pair_auc in (0.0, 1.0) or np.isinf(s.estimate) for s in statistics):
+        return list(statistics)
+    ranks = [SQRT2 * float(ndtri(s.pair_auc)) for s in statistics]
+    # Sorted, and each model once: neither the order of the models nor a repeated one moves the level.
+    level = float(np.mean(sorted({s.estimate - r for s, r in zip(statistics, ranks, strict=True)})))
+    return [replace(s, estimate=level + r) for s, r in zip(statistics, ranks, strict=True)]
+
+
+def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
+    """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
+    if np.array_equal(a.diff, b.diff):
+        return 1.0, 1.0, 1.0
+    alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
+    noise = _shared_noise(a, b)
+    mean = _with_noise(_correlation(a.effects, b.effects), *noise)
+    # The spread of a class is estimated from its own rows, n_k - 1 degrees of freedom each.
+    df = np.array([max(d.size - 1, 1) for d in a.deviations], dtype=np.float64)
+    parts = [np.array([d @ d for d in m.deviations]) / df for m in (a, b)]
+    within = [np.sqrt(np.sum(p**2 / df)) for p in parts]
+    squares = np.array([_with_noise(c, *noise) ** 2 for c in alike])
+    total = within[0] * within[1]
+    scale = float(np.sum(parts[0] * parts[1] * squares / df) / total) if total > 0 else 0.0
+    return mean, scale, _weighted(alike, parts, df)
+
+
+def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
+    """Correlation of the scores pooled over the classes."""
+    covariance = float(np.sum(df * np.sqrt(parts[0] * parts[1]) * np.array(alike)))
+    total = float(np.sqrt(np.sum(df * parts[0]) * np.sum(df * parts[1])))
+    return float(np.clip(covariance / total, -1.0, 1.0)) if total > 0 else 0.0
+
+
+def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
+    """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
+
+    Only pairs of one row of each class are at hand; they stand for all pairs.
+    """
+    norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (a, b)]
+    shares = [np.sqrt(m.statistic.noise_share) for m in (a, b)]
+    if min(norms) == 0:
+        return 0.0, 0.0, 0.0
+    (a1, a0), (b1, b0) = a.influence, b.influence
+    both = float(np.vdot(a1, b0)) + float(np.vdot(b1, a0))
+    own = [2 * float(np.vdot(*m.influence)) for m in (a, b)]
+    shared = both / (norms[0] * norms[1]) * shares[0] * shares[1]
+    return shared, *(max(o, 0.0) * (s / n) ** 2 for o, s, n in zip(own, shares, norms, strict=True))
+
+
+def _with_noise(R: float, shared: float, own_a: float, own_b: float) -> float:
+    """r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)).
+
+    At most so large that the difference of the two varies by what the rows alone make it vary: noise adds to that.
+    """
+    inflation = np.sqrt((1 + own_a) * (1 + own_b))
+    return float(np.clip((R + shared) / inflation, -1.0, 1 - max(1 - R, 0.0) / inflation))
+
+
+def _correlation(x: Floats, y: Floats) -> float:
+    length = np.sqrt(float(x @ x) * float(y @ y))
+    return float(np.clip(x @ y / length, -1.0, 1.0)) if length > 0 else 0.0
+
+
+def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tuple[Floats, Floats]:
+    """Influence on the rows of a group, summed, of the removal of each other group."""
+    _, first1, code1 = np.unique(groups1, return_index=True, return_inverse=True)
+    _, first0, code0 = np.unique(groups0, return_index=True, return_inverse=True)
+    member1 = (code1 == np.arange(first1.size)[:, None]).astype(np.float64)
+    member0 = (code0 == np.arange(first0.size)[:, None]).astype(np.float64)
+    return member1 @ on1[:, first0], on0[first1] @ member0.T
