@@ -145,8 +145,8 @@ def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
         labels = as_partial_labels(y, classes, pos_label=pos_label)
         if labels.n0 and labels.n1:
             return labels
-    values = _label_vector(y)
-    found = _distinct(values)
+    values = label_vector(y)
+    found = distinct(values)
     _two_classes(values, found)
     negative, positive = _ordered(found.tolist(), pos_label)
     return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
@@ -154,18 +154,18 @@ def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
 
 def as_partial_labels(y: Any, classes: Any, *, pos_label: Any = None) -> Labels:
     """Labels of a part of the data, which may lack one of the two known classes."""
-    values = _label_vector(y)
+    values = label_vector(y)
     known = np.asarray(classes).tolist()
     if len(known) != 2:
         raise InputError(f"classes must name two classes, got {len(known)} ({listed(known)}).")
-    strangers = [v for v in _distinct(values).tolist() if v not in known]
+    strangers = [v for v in distinct(values).tolist() if v not in known]
     if strangers:
         raise InputError(f"y has unknown labels: {listed(strangers)}; the two classes are {listed(known)}.")
     negative, positive = _ordered(known, pos_label)
     return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
 
 
-def _label_vector(y: Any) -> Array:
+def label_vector(y: Any) -> Array:
     values = _plain_labels(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -201,7 +201,7 @@ def _count_missing(values: Array) -> int:
     return 0
 
 
-def _distinct(values: Array, name: str = "y") -> Array:
+def distinct(values: Array, name: str = "y") -> Array:
     try:
         return np.unique(values)
     except TypeError as err:
@@ -264,7 +264,7 @@ def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
         raise InputError(f"groups must be one label per row ({n_rows}), got shape {labels.shape}.")
     if _count_missing(labels):
         raise InputError(f"groups has {_count_missing(labels)} missing label(s): name the group of every row.")
-    return np.searchsorted(_distinct(labels, "groups"), labels).astype(np.intp)
+    return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
 
 
 def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:

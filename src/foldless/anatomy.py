@@ -108,12 +108,12 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Line
 
 
 def _from_estimator(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
-    steps, final, notes = _dismantled(estimator)
+    steps, final, notes = dismantled(estimator)
     coef, intercept = _coefficients(final)
     labels = _check.as_labels(y, pos_label=pos_label, classes=final.classes_)
-    X = _as_table(X)
+    X = as_table(X)
     _check.same_length(back.n_rows(X), labels.positive.size)
-    notes += _same_columns(estimator, steps, X)
+    notes += same_columns(estimator, steps, X)
     opened = back.unfold(steps, X)
     weights, offset = opened.pull(coef)
     M = _check.as_matrix(opened.table)
@@ -126,7 +126,7 @@ def _from_estimator(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearVie
         sign * (intercept + offset),
         None if opened.supervised else final,
         flipped,
-        notes + _notes_on_supervised(opened.supervised, M.shape[1]) + _notes_on_unknown(opened.unknown),
+        notes + notes_on_supervised(opened.supervised, M.shape[1]) + notes_on_unknown(opened.unknown),
     )
     view.scores()  # names the row of a NaN before scikit-learn stumbles over it
     _verify(view, estimator, X, sign)
@@ -175,21 +175,21 @@ def _is_estimator(estimator: Any) -> bool:
     return any(hasattr(estimator, a) for a in ("fit", "predict", "decision_function"))
 
 
-def _dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
+def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
     """Steps before the classifier, the classifier, and what has to be said about its wrappers."""
     estimator = thawed(estimator)
     names = sklearn_names(estimator)
     if hasattr(estimator, "best_estimator_"):
-        steps, final, notes = _dismantled(estimator.best_estimator_)
+        steps, final, notes = dismantled(estimator.best_estimator_)
         return steps, final, (_note_on_search(estimator), *notes)
     if hasattr(estimator, "estimator_") and names & {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}:
-        return _dismantled(estimator.estimator_)
+        return dismantled(estimator.estimator_)
     if hasattr(estimator, "estimator_") and "RFE" in names:
         return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
     if "Pipeline" not in names:
         return [], estimator, (_note_on_search(estimator),) if type(estimator).__name__.endswith("CV") else ()
     before = [inner for name, step in estimator.steps[:-1] for inner in flattened(name, step)]
-    steps, final, notes = _dismantled(estimator.steps[-1][1])
+    steps, final, notes = dismantled(estimator.steps[-1][1])
     return before + steps, final, notes
 
 
@@ -197,7 +197,7 @@ def _coefficients(final: Any) -> tuple[Floats, float]:
     """Weights and intercept of a fitted binary linear classifier."""
     name = type(final).__name__
     if not (hasattr(final, "coef_") and hasattr(final, "classes_")):
-        raise EstimatorError(_why_not_linear(final, name))
+        raise EstimatorError(why_not_linear(final, name))
     coef = np.asarray(final.coef_.toarray() if _check.is_sparse(final.coef_) else final.coef_, dtype=np.float64)
     intercept = np.ravel(getattr(final, "intercept_", 0.0))
     if len(final.classes_) != 2 or np.atleast_2d(coef).shape[0] != 1 or intercept.size != 1:
@@ -208,7 +208,7 @@ def _coefficients(final: Any) -> tuple[Floats, float]:
     return coef.ravel(), float(intercept[0])
 
 
-def _why_not_linear(final: Any, name: str) -> str:
+def why_not_linear(final: Any, name: str) -> str:
     if final is None or isinstance(final, str):
         return f"{EXPECTED}, got a Pipeline that ends in {final!r}: its last step must be the classifier."
     if not hasattr(final, "coef_") and not _is_fitted(final):
@@ -234,7 +234,7 @@ def _is_fitted(final: Any) -> bool:
     return True
 
 
-def _as_table(X: Any) -> Any:
+def as_table(X: Any) -> Any:
     # Lists of documents and of mixed columns are left to the steps that know how to read them.
     if hasattr(X, "shape"):
         return X
@@ -247,7 +247,7 @@ def _as_table(X: Any) -> Any:
     return X if M.dtype.kind in "OUS" else M
 
 
-def _same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
+def same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
     """Refuse columns other than those seen in fit; a note when they cannot be compared."""
     if steps and "ColumnTransformer" in sklearn_names(steps[0][1]):
         return ()  # picks its columns by name and has its own say about the others
@@ -297,12 +297,12 @@ def _note_on_search(search: Any) -> str:
     return f"{type(search).__name__} chose among candidates with the help of y; that choice is not accounted for."
 
 
-def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
+def notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
     what = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
     return (f"{what} saw y: the weights were mapped back to the {width} columns before it.",) if steps else ()
 
 
-def _notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
+def notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
     notes = tuple(
         f"step {s} is not scikit-learn's and was taken not to look at y; if it uses y, the answer is optimistic: "
         f"then {WAY_OUT}"

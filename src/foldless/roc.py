@@ -104,7 +104,8 @@ class BinormalCurves:
 
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
         # For each beta the area grows with delta, so P(area <= a) is the cdf of the delta that gives a.
-        delta = np.linspace(*self.effect.ppf(np.array([1e-9, 1 - 1e-9])), DELTA_NODES)
+        least, most = (float(end) for end in self.effect.ppf(np.array([1e-9, 1 - 1e-9])))
+        delta = np.linspace(least, most, DELTA_NODES)
         curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
         areas = curves @ weights
         low, high = np.full(p.shape, areas.min()), np.full(p.shape, areas.max())

@@ -1,0 +1,200 @@
+"""Honest scores of a classifier of more than two classes, from one fit.
+
+view         weights and columns, checked against decision_function
+targets      one class against the rest: ridge, squared hinge, OneVsRestClassifier, and the surrogate
+softmax, logistic   multinomial logistic regression: its optimum, and rows removed with the block Hessian
+lda          linear discriminant analysis in closed form
+statistics   from honest scores to the statistic of an average of AUCs
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foldless import _check
+from foldless._check import Floats
+from foldless.errors import InputError
+from foldless.honest.design import Ints
+from foldless.honest.multi import lda
+from foldless.honest.multi.logistic import affordable_rows, scores_of_softmax, softmax_of
+from foldless.honest.multi.result import DECISION, LOG_ODDS, ClassScores
+from foldless.honest.multi.softmax import CONVERGED
+from foldless.honest.multi.targets import Targets, competes, scores_of_targets, surrogates_of, targets_of
+from foldless.honest.multi.view import ClassesView
+
+MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
+SEED = 20240229  # fixed: the same data give the same answer
+NO_GROUPS = (
+    "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
+    "out if the rows are independent."
+)
+WORTH_SAYING, MATERIAL, POOR_MATCH = 0.9999, 0.99, 0.5
+
+
+def remove_rows_of_classes(
+    view: ClassesView, *, sample_weight: Any = None, groups: Any = None, max_entries: int = MAX_ENTRIES
+) -> ClassScores:
+    """Scores of all rows for all classes under fits that lack the row, and that lack any pair of rows.
+
+    Parameters
+    ----------
+    view : ClassesView
+    sample_weight : array of shape (N,), optional
+        Weights given to fit.
+    groups : None
+        Refused: dependent rows are handled for two classes only.
+    max_entries : int
+        Where K x N^2 exceeds it, a fixed random subset of rows is evaluated.
+    """
+    if groups is not None:
+        raise InputError(NO_GROUPS)
+    weight = None if sample_weight is None else _check.as_row_weights(sample_weight, view.codes.size)
+    most = int(np.sqrt(max_entries / len(view.classes)))
+    return (
+        _with_discriminant(view, weight, most)
+        or _with_softmax(view, weight, most)
+        or _with_targets(view, weight, most)
+        or _with_surrogates(view, weight, most)
+    )
+
+
+def _with_discriminant(view: ClassesView, weight: Floats | None, most: int) -> ClassScores | None:
+    model = lda.discriminant_of(view, weight)
+    if model is None:
+        return None
+    rows = evaluated_rows(view.codes, most)
+    cosine = _agreement(lda.decisions(model), view.scores())
+    return ClassScores(
+        lda.scores_of_discriminant(model, rows).as_log_odds(),
+        view.codes[rows],
+        view.counts,
+        LOG_ODDS,
+        method="loo",
+        family="linear discriminant analysis",
+        residual=float(np.sqrt(max(0.0, 1.0 - cosine**2))),
+        polished=cosine < WORTH_SAYING,
+        direction_cosine=cosine,
+        match=1.0,
+        notes=_notes_on_fit(np.sqrt(max(0.0, 1.0 - cosine**2)), cosine) + _note_on_subset(rows, view),
+    )
+
+
+def _with_softmax(view: ClassesView, weight: Floats | None, most: int) -> ClassScores | None:
+    known = softmax_of(view, weight)
+    if known is None:
+        return None
+    problem, found = known
+    rows = evaluated_rows(view.codes, min(most, affordable_rows(problem)))
+    return ClassScores(
+        scores_of_softmax(problem, found, rows).as_log_odds(),
+        view.codes[rows],
+        view.counts,
+        LOG_ODDS,
+        method="loo",
+        family="multinomial logistic regression",
+        residual=found.residual_before,
+        polished=found.polished,
+        direction_cosine=found.direction_cosine,
+        match=1.0,
+        notes=_notes_on_fit(found.residual_before, found.direction_cosine) + _note_on_subset(rows, view),
+    )
+
+
+def _with_targets(view: ClassesView, weight: Floats | None, most: int) -> ClassScores | None:
+    targets = targets_of(view, weight)
+    if targets is None:
+        return None
+    rows = evaluated_rows(view.codes, most)
+    residual = max(o.residual_before for o in targets.optima)
+    cosine = min(o.direction_cosine for o in targets.optima)
+    return ClassScores(
+        scores_of_targets(targets.problems, rows),
+        view.codes[rows],
+        view.counts,
+        DECISION,
+        method="loo",
+        family=f"{targets.name}, one class against the rest",
+        residual=residual,
+        polished=residual > CONVERGED,
+        direction_cosine=cosine,
+        match=1.0,
+        notes=_notes_on_fit(residual, cosine) + _note_on_subset(rows, view),
+    )
+
+
+def _with_surrogates(view: ClassesView, weight: Floats | None, most: int) -> ClassScores:
+    targets = surrogates_of(view, weight)
+    rows, match = evaluated_rows(view.codes, most), min(targets.matches)
+    tensor = scores_of_targets(targets.problems, rows)
+    competing = competes(view.estimator)
+    name = "mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
+    return ClassScores(
+        tensor.as_log_odds() if competing else tensor,
+        view.codes[rows],
+        view.counts,
+        LOG_ODDS if competing else DECISION,
+        method="loo-surrogate",
+        family="weights" if view.estimator is None else type(view.estimator).__name__,
+        residual=float("nan"),
+        polished=False,
+        direction_cosine=1.0,
+        match=match,
+        notes=(_note_on_surrogates(name, targets, view), *_note_on_subset(rows, view)),
+    )
+
+
+def evaluated_rows(codes: Ints, most: int) -> Ints:
+    """All rows if there are at most so many, else a fixed random subset with a fair share of every class."""
+    if codes.size <= most:
+        return np.arange(codes.size)
+    rng, counts = np.random.default_rng(SEED), np.bincount(codes)
+    wanted = np.minimum(counts, max(3, most // counts.size))
+    chosen = [rng.permutation(np.flatnonzero(codes == k))[: wanted[k]] for k in range(counts.size)]
+    return np.sort(np.concatenate(chosen))
+
+
+def _agreement(a: Floats, b: Floats) -> float:
+    """Cosine between two tables of decision values, up to a constant per row and per class."""
+    a, b = (z - z.mean(axis=1, keepdims=True) for z in (a, b))
+    a, b = (z - z.mean(axis=0) for z in (a, b))
+    return float(np.sum(a * b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), np.finfo(float).tiny))
+
+
+# ---- what the user must know
+
+
+def _notes_on_fit(residual: float, cosine: float) -> tuple[str, ...]:
+    if cosine >= WORTH_SAYING:
+        return ()
+    fact = f"the weights are not at the optimum of their training objective (residual {residual:.2g})"
+    used = "that optimum, or the nearest one with a stronger penalty,"
+    if cosine >= MATERIAL:
+        return (f"{fact}; {used} points the same way and was used instead.",)
+    return (
+        f"{fact}: {used} was used instead, but your weights point elsewhere (cosine {cosine:.2f}), and the figures are "
+        f"not theirs. Either X, y or sample_weight are not those given to fit, or the fit stopped early: then use a "
+        f"smaller tol and a larger max_iter, or a stronger penalty.",
+    )
+
+
+def _note_on_surrogates(name: str, targets: Targets, view: ClassesView) -> str:
+    worst = int(np.argmin(targets.matches))
+    note = (
+        f"leaving rows out has no affordable closed form for {name}: for each class against the rest, the nearest "
+        f"ridge regression stands in for its training (worst match {targets.matches[worst]:.2f}, class "
+        f"{view.classes[worst]!r})."
+    )
+    if targets.matches[worst] >= POOR_MATCH:
+        return note
+    return f"{note} That is far from it: the answer is right if the weights owe little to these labels."
+
+
+def _note_on_subset(rows: Ints, view: ClassesView) -> tuple[str, ...]:
+    if rows.size == view.codes.size:
+        return ()
+    return (
+        f"pairs were evaluated on {rows.size} of {view.codes.size} rows, drawn at random: "
+        f"the interval is as wide as that many rows make it.",
+    )

@@ -1,0 +1,212 @@
+"""Multinomial logistic regression at its optimum:  1/2 sum_k |w_k|^2 + sum_i c_i (logsumexp_k z_ik - z_{i, y_i}).
+
+The coefficients are a matrix (r, K) in the coordinates of the design, the intercepts its last row. With p the softmax,
+
+    g_i = c_i (p_i - e_{y_i}),   D_i = c_i (diag(p_i) - p_i p_i'),   H = sum_i (a_i a_i') x D_i + penalty.
+
+Adding one number to all intercepts changes no probability; H is given a curvature along that direction, which no
+probability can see either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from foldless._check import Floats
+from foldless.honest import early
+from foldless.honest.curvature import inverse_root
+from foldless.honest.design import Design, Ints, blocks
+
+CONVERGED = 1e-3  # as for two classes: a residual below this changes no figure that anyone reads
+TIGHT = 1e-8
+MAX_STEPS = 100
+MAX_HALVINGS = 40
+ENOUGH = 1e-4  # of the descent that the slope promises, a step must deliver at least this share
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The objective on given rows.
+
+    Attributes
+    ----------
+    design : Design
+    centre : ndarray of shape (r,) or None
+        Mean row where there is a free intercept, which takes up the shift.
+    codes : ndarray of int, shape (N,)
+    mass : ndarray of shape (N,)
+        C x sample weight x class weight of each row.
+    n_classes : int
+    """
+
+    design: Design
+    centre: Floats | None
+    codes: Ints
+    mass: Floats
+    n_classes: int
+
+    @property
+    def width(self) -> int:
+        """Coefficients per class, the intercept included."""
+        return int(self.design.matrix.shape[1]) + (self.centre is not None)
+
+    def rows(self, index: Ints | slice) -> Floats:
+        """Rows of the design, centred, and 1 for the intercept."""
+        A = self.design.rows(index, self.centre)
+        return A if self.centre is None else np.hstack([A, np.ones((len(A), 1))])
+
+    def decisions(self, coef: Floats) -> Floats:
+        """Decision values, shape (N, K)."""
+        if self.centre is None:
+            return self.design.scores(coef)
+        return np.asarray(self.design.scores(coef[:-1]) - self.centre @ coef[:-1] + coef[-1])
+
+    def penalised(self, coef: Floats) -> Floats:
+        """The coefficients, with zeros for intercepts."""
+        if self.centre is None:
+            return coef
+        return np.vstack([coef[:-1], np.zeros((1, self.n_classes))])
+
+    def slopes(self, z: Floats) -> Floats:
+        """g, shape (N, K)."""
+        g = softmax(z, axis=1)
+        g[np.arange(len(z)), self.codes] -= 1.0
+        return np.asarray(g * self.mass[:, None])
+
+    def value(self, coef: Floats, z: Floats) -> float:
+        own = z[np.arange(len(z)), self.codes]
+        return float(0.5 * np.sum(self.penalised(coef) ** 2) + self.mass @ (logsumexp(z, axis=1) - own))
+
+    def gradient(self, coef: Floats, z: Floats) -> Floats:
+        """Shape of `coef`."""
+        g = self.slopes(z)
+        back = np.asarray(self.design.matrix.T @ g, dtype=np.float64)
+        if self.centre is not None:
+            back = np.vstack([back - np.outer(self.centre, g.sum(axis=0)), g.sum(axis=0)])
+        return back + self.penalised(coef)
+
+    def hessian(self, z: Floats) -> Floats:
+        """Second derivatives, shape (K width, K width), class by class."""
+        K, r, p = self.n_classes, self.width, softmax(z, axis=1)
+        H = np.zeros((K, r, K, r))
+        for part in blocks(len(z), r):
+            A, q = self.rows(part), p[part]
+            for k in range(K):
+                for m in range(k, K):
+                    weight = self.mass[part] * q[:, k] * ((k == m) - q[:, m])
+                    H[k, :, m] += (A * weight[:, None]).T @ A
+        for k in range(K):
+            H[k, np.arange(r), k, np.arange(r)] += 1.0
+            for m in range(k):
+                H[k, :, m] = H[m, :, k].T
+        if self.centre is not None:
+            H[np.arange(K), -1, np.arange(K), -1] -= 1.0
+            H[:, -1, :, -1] += np.mean(H[np.arange(K), -1, np.arange(K), -1]) + np.finfo(float).tiny
+        return H.reshape(K * r, K * r)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxOptimum:
+    """Where rows are removed.
+
+    Coefficients, decision values, R with R R' = H^-1 class by class (K, width, rank), and the mass of the rows there.
+    """
+
+    coef: Floats
+    decisions: Floats
+    root: Floats
+    mass: Floats
+    residual_before: float
+    residual: float
+    direction_cosine: float
+
+    @property
+    def polished(self) -> bool:
+        return self.residual_before > CONVERGED
+
+
+def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
+    """The optimum next to the coefficients of the user's fit: the fit itself where its residual is small."""
+    z = problem.decisions(coef)
+    before = _residual(problem, coef, z)
+    start = SoftmaxOptimum(coef, z, _root(problem, z), problem.mass, before, before, 1.0)
+    if not start.polished:
+        return start
+    found = _descend(problem, start)
+    return _nearest_on_path(problem, start, replace(found, direction_cosine=_cosine(problem, start, found)))
+
+
+def _nearest_on_path(problem: Softmax, start: SoftmaxOptimum, found: SoftmaxOptimum) -> SoftmaxOptimum:
+    """As `foldless.honest.early`: a fit that stopped early resembles the optimum at a stronger penalty.
+
+    Penalty and mass count relative to each other: dividing the mass strengthens the penalty.
+    """
+    best, now = found, found
+    for _ in range(early.MAX_STEPS if found.direction_cosine < early.ELSEWHERE else 0):
+        problem = replace(problem, mass=problem.mass / early.STEP)
+        z = now.decisions
+        now = _descend(problem, replace(now, root=_root(problem, z), residual=_residual(problem, now.coef, z)))
+        now = replace(now, direction_cosine=_cosine(problem, start, now), mass=problem.mass)
+        if now.direction_cosine > best.direction_cosine:
+            best = now
+        elif now.direction_cosine < best.direction_cosine - early.PAST:
+            break
+    return best if best.direction_cosine >= early.RESEMBLES else found
+
+
+def _descend(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum:
+    now = start
+    for _ in range(MAX_STEPS):
+        if now.residual <= TIGHT:
+            break
+        moved = _step(problem, now)
+        if moved is None:
+            break
+        now = moved
+    return now
+
+
+def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
+    """A damped Newton step; None when none descends any more."""
+    slope = problem.gradient(now.coef, now.decisions)
+    flat = now.root.reshape(-1, now.root.shape[-1])
+    move = -(flat @ (flat.T @ slope.T.ravel())).reshape(problem.n_classes, -1).T
+    dz, promised, value = problem.decisions(move), float(np.sum(slope * move)), problem.value(now.coef, now.decisions)
+    step = 1.0
+    for _ in range(MAX_HALVINGS):
+        coef, z = now.coef + step * move, now.decisions + step * dz
+        if problem.value(coef, z) < value + ENOUGH * step * promised:
+            return replace(now, coef=coef, decisions=z, root=_root(problem, z), residual=_residual(problem, coef, z))
+        step *= 0.5
+    return None
+
+
+def _root(problem: Softmax, z: Floats) -> Floats:
+    R = inverse_root(problem.hessian(z))
+    return R.reshape(problem.n_classes, problem.width, R.shape[1])
+
+
+def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
+    """|gradient| / |penalty's part of it|, and |sum g| / sum |g| for the intercepts; the larger."""
+    slope, g = problem.gradient(coef, z), problem.slopes(z)
+    tiny = np.finfo(float).tiny
+    balance = np.abs(g.sum(axis=0)) / np.maximum(np.abs(g).sum(axis=0), tiny)
+    weights = problem.penalised(coef)
+    part = float(np.linalg.norm(problem.penalised(slope)) / max(float(np.linalg.norm(weights)), tiny))
+    return max(part, float(balance.max())) if problem.centre is not None else part
+
+
+def _cosine(problem: Softmax, a: SoftmaxOptimum, b: SoftmaxOptimum) -> float:
+    """Mean of the cosines between two fits in weights and in decision values, softmax's freedom taken out."""
+    return 0.5 * (
+        _angle(problem.penalised(a.coef), problem.penalised(b.coef))
+        + _angle(a.decisions - a.decisions.mean(axis=0), b.decisions - b.decisions.mean(axis=0))
+    )
+
+
+def _angle(a: Floats, b: Floats) -> float:
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    return float(np.sum(a * b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), np.finfo(float).tiny))

@@ -1,0 +1,106 @@
+"""From a fitted classifier of several classes, or from held-out scores, to the posterior of its average AUC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from foldless import _check
+from foldless.auc import AUCPosterior
+from foldless.errors import InputError
+from foldless.honest.multi import MATERIAL, remove_rows_of_classes
+from foldless.honest.multi.result import ClassScores
+from foldless.honest.multi.statistics import Component, HeldOutRows, Source, TrainingRows, average
+from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.multiclass.pairwise import PairwisePosteriors
+from foldless.multiclass.result import MulticlassAUCPosterior
+
+
+def posterior_of_classes(
+    estimator: Any, X: Any, y: Any, *, prior: EffectPrior, groups: Any, sample_weight: Any, multi_class: str
+) -> tuple[MulticlassAUCPosterior, str | None]:
+    """The posterior of a fitted classifier, and what deserves a warning about it, if anything."""
+    view = take_classes_apart(estimator, X, y)
+    found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
+    counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
+    notes = view.notes + found.notes
+    result = _result(TrainingRows(found), counts, prior, multi_class, found.method, notes, _details(found))
+    return result, found.notes[0] if found.direction_cosine < MATERIAL else None
+
+
+def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
+    """The posterior from held-out scores, one column per class in the sorted order of the labels."""
+    z = _check.as_scores(scores, (2,))
+    values = _check.label_vector(y)
+    _check.same_length(len(z), values.size, "there are scores of {} rows")
+    classes = _check.distinct(values)
+    codes = np.searchsorted(classes, values).astype(np.intp)
+    if z.shape[1] != classes.size:
+        raise InputError(
+            f"scores have {z.shape[1]} columns but y has {classes.size} classes ({_check.listed(classes.tolist())}): "
+            f"pass one column per class, in sorted order, and rows of every class."
+        )
+    sizes = np.bincount(codes)
+    if sizes.min() < 2:
+        raise InputError(
+            f"each class needs at least two rows, but class {classes.tolist()[int(sizes.argmin())]!r} has "
+            f"{sizes.min()}: the spread of one score is unknown."
+        )
+    flat = np.flatnonzero(np.ptp(z, axis=0) == 0)
+    if flat.size:
+        raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
+    counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
+    return _result(HeldOutRows(z, codes), counts, prior, multi_class, "scores", (), {})
+
+
+def _result(
+    source: Source,
+    counts: Mapping[Any, int],
+    prior: EffectPrior,
+    multi_class: str,
+    method: str,
+    notes: tuple[str, ...],
+    details: dict[str, Any],
+) -> MulticlassAUCPosterior:
+    classes = tuple(counts)
+    everyone = range(len(classes))
+    pairs = {(a, b): _of_pair(source, a, b) for a, b in combinations(everyone, 2)}
+    rest = [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
+
+    def posterior(components: list[Component], n0: int, n1: int) -> AUCPosterior:
+        statistic = average(source, components)
+        more = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
+        return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, more)
+
+    total = sum(counts.values())
+    pairwise = {
+        (classes[a], classes[b]): posterior(parts, counts[classes[a]], counts[classes[b]])
+        for (a, b), parts in pairs.items()
+    }
+    against = {c: posterior([part], total - counts[c], counts[c]) for c, part in zip(classes, rest, strict=True)}
+    chosen = [c for parts in pairs.values() for c in parts] if multi_class == "ovo" else rest
+    statistic = average(source, chosen)
+    figures = {**details, "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share}
+    effect = separation_posterior(statistic, prior)
+    matrix = PairwisePosteriors(classes, pairwise)
+    return MulticlassAUCPosterior.of_classes(effect, method, multi_class, counts, matrix, against, notes, figures)
+
+
+def _of_pair(source: Source, a: int, b: int) -> list[Component]:
+    """Both AUCs of two classes: the score of a ranks rows of a above b, and that of b the other way round."""
+    return [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
+
+
+def _details(found: ClassScores) -> dict[str, Any]:
+    known = found.method == "loo"
+    return {
+        "family": found.family,
+        "score": found.score,
+        "residual": found.residual if known else None,
+        "polished": found.polished,
+        "match": None if known else found.match,
+    }
