@@ -59,7 +59,7 @@ def class_variances(removed: Removed) -> tuple[float, float]:
 def not_normal(removed: Removed) -> tuple[str, ...]:
     """A note for each class whose honest scores are far from normal: the shape of the ROC curve assumes they are."""
     names = ("negative", "positive")
-    gaps = [_normal_gap(scores) for scores in pair_scores(removed)]
+    gaps = [normal_gap(scores) for scores in pair_scores(removed)]
     return tuple(
         f"the honest scores of the {name} class are not normal (their distribution differs by {gap:.2f}): "
         f"the ends of the ROC curve may be off; the AUC and the error rates do not rely on it."
@@ -115,7 +115,7 @@ def _density(x: float) -> float:
     return float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
 
 
-def _normal_gap(scores: Floats) -> tuple[float, int]:
+def normal_gap(scores: Floats) -> tuple[float, int]:
     """Largest distance between the distribution of the scores and the normal one with their mean and sd."""
     sd = float(scores.std(ddof=1))
     if sd == 0.0:

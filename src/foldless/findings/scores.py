@@ -1,0 +1,232 @@
+"""What the honest scores themselves tell: their shape, their spread, outliers, perfect order, and how few they are.
+
+Everything is read off the pair-removed scores that the answer was computed from; nothing is refitted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr
+
+from foldless._check import Floats, listed
+from foldless.auc import AUCPosterior
+from foldless.findings.finding import Finding, found
+from foldless.findings.sketch import Sketch
+from foldless.honest import rates
+from foldless.honest.analysis import Analysis
+from foldless.honest.design import Bools
+from foldless.honest.result import Removed
+from foldless.honest.separation import robust_scale, separation
+
+FEW_ROWS = 10
+WRONG_WAY = 3.0  # standard errors below chance
+GAP, GAP_ERRORS = 0.02, 2.0  # binormal against rank AUC: what matters, and what is not chance (tails make it uncertain)
+RATIO, RATIO_ERRORS = 2.0, 3.3  # variances: a ratio worth a word, in standard errors of its logarithm
+FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations off its class
+MOVED = 0.5  # posterior standard deviations
+
+
+def score_findings(analysis: Analysis, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
+    """All checks of this file. With a `sketch` of the rows, the spread of all columns is looked at, too."""
+    return found(
+        few_rows(analysis),
+        worse_than_chance(analysis),
+        perfect_order(analysis, auc),
+        not_normal(analysis),
+        unequal_spread(analysis.removed, sketch),
+        outliers(analysis.removed, auc),
+    )
+
+
+def few_rows(analysis: Analysis) -> Finding | None:
+    """A class with so few independent rows that its spread is a guess."""
+    fewest = min(analysis.statistic.units0, analysis.statistic.units1)
+    if fewest >= FEW_ROWS:
+        return None
+    what = "rows" if analysis.removed.groups is None else "groups"
+    return Finding(
+        "few rows",
+        "caution",
+        f"the smaller class has {fewest} {what}: the spread of its scores is a guess, and so is the interval.",
+        f"Read the whole interval, not its middle; {FEW_ROWS} or more {what} of each class make it reliable.",
+        float(fewest),
+    )
+
+
+def worse_than_chance(analysis: Analysis) -> Finding | None:
+    """Scores that rank the classes the wrong way round. The prior takes that for bad luck, so the rows are asked."""
+    statistic = analysis.statistic
+    if statistic.estimate >= -WRONG_WAY * np.sqrt(statistic.mean_variance):
+        return None
+    return Finding(
+        "worse than chance",
+        "caution",
+        f"the classifier ranks rows that it has not seen the wrong way round (share of ordered pairs "
+        f"{statistic.pair_auc:.3f}). The answer takes that for bad luck: its prior hardly knows AUCs below 0.5.",
+        "Check that y and pos_label are not swapped, and that every row is there once, with its own label. If it is "
+        "meant to be so, use auc_posterior(..., prior=EffectPrior.flat()).",
+        statistic.pair_auc,
+    )
+
+
+def perfect_order(analysis: Analysis, auc: AUCPosterior) -> Finding | None:
+    """Every pair in the right order: the rows say that the AUC is high, not how high."""
+    if analysis.statistic.pair_auc != 1.0:
+        return None
+    low = auc.interval()[0]
+    return Finding(
+        "separation",
+        "info",
+        f"every pair of honest scores is in the right order: these rows show an AUC above {low:.3f}, not how close to "
+        f"1 it is.",
+        "If that is too good to be true, look for a column that knows the label, and for copies of rows.",
+        1.0,
+    )
+
+
+# ---- shape
+
+
+def not_normal(analysis: Analysis) -> Finding | None:
+    """Honest scores that are not normal in a class, and what that does to the AUC: normal theory against ranks."""
+    negative, positive = rates.pair_scores(analysis.removed)
+    gaps = {name: rates.normal_gap(s) for name, s in (("negative", negative), ("positive", positive))}
+    strange = [name for name, (gap, n) in gaps.items() if gap > max(rates.NOT_NORMAL / np.sqrt(n), rates.RELEVANT)]
+    if not strange:
+        return None
+    normal, ranks, error = binormal_against_ranks(negative, positive, _ordered(analysis.removed))
+    gap = normal - ranks
+    matters = abs(gap) > max(GAP, GAP_ERRORS * error)
+    how = "; ".join(f"{name} class: by {gaps[name][0]:.2f}" for name in strange)
+    return Finding(
+        "normality",
+        "caution" if matters else "info",
+        f"the honest scores are not normal (their distribution differs from it, {how}); normal theory makes the AUC "
+        f"{normal:.3f}, ranks make it {ranks:.3f}.",
+        "The AUC follows the ranks here; do not trust the ends of the ROC curve, or the in-sample method. "
+        "A transform of skewed columns (log, PowerTransformer) may help the classifier, too."
+        if matters
+        else "The AUC does not rely on it; the ends of the ROC curve do.",
+        gap,
+    )
+
+
+def binormal_against_ranks(negative: Floats, positive: Floats, ordered: Floats) -> tuple[float, float, float]:
+    """AUC by normal theory, by ranks, and the standard error of their difference (jackknife over rows).
+
+    `ordered` (n1, n0) is 1 where the pair is in order; deleting a row needs its row or column mean only.
+    """
+    n1, n0 = ordered.shape
+    ranks = float(ordered.mean())
+    m1, v1, m0, v0 = positive.mean(), positive.var(ddof=1), negative.mean(), negative.var(ddof=1)
+    (m1_, v1_), (m0_, v0_) = _without_each(positive), _without_each(negative)
+    less1 = _binormal(m1_ - m0, v1_ + v0) - (n1 * ranks - ordered.mean(axis=1)) / (n1 - 1)
+    less0 = _binormal(m1 - m0_, v1 + v0_) - (n0 * ranks - ordered.mean(axis=0)) / (n0 - 1)
+    variance = (n1 - 1) * less1.var() + (n0 - 1) * less0.var()
+    return float(_binormal(m1 - m0, v1 + v0)), ranks, float(np.sqrt(variance))
+
+
+def _binormal(difference: Floats, variance: Floats) -> Floats:
+    return np.asarray(ndtr(difference / np.sqrt(np.maximum(variance, np.finfo(float).tiny))))
+
+
+def _without_each(values: Floats) -> tuple[Floats, Floats]:
+    """Means and variances of the values without each one of them."""
+    n, off = values.size, values - values.mean()
+    means = values.mean() - off / (n - 1)
+    variances = (np.sum(off**2) - n / (n - 1) * off**2) / max(n - 2, 1)
+    return means, variances
+
+
+def _ordered(removed: Removed) -> Floats:
+    diff = removed.without_pair1 - removed.without_pair0
+    return np.where(diff == 0, 0.5, diff > 0)
+
+
+# ---- spread
+
+
+def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | None:
+    """One class varies more than the other: in its honest scores or, given a sketch, over all columns."""
+    negative, positive = rates.pair_scores(removed)
+    ratios = {"honest scores": variance_ratio(positive[:, None], negative[:, None])}
+    if sketch is not None:
+        ratios["columns"] = variance_ratio(*sketch.by_class())
+    clear = {what: r for what, (r, errors) in ratios.items() if max(r, 1 / r) > RATIO and errors > RATIO_ERRORS}
+    if not clear:
+        return None
+    widest = max(clear.values(), key=lambda r: abs(np.log(r)))
+    told = ", ".join(f"{r:.2g} : 1 in the {what}" for what, r in clear.items())
+    return Finding(
+        "unequal variances",
+        "caution",
+        f"the classes vary unequally (variance of the positive to that of the negative class: {told}).",
+        "The AUC allows for it, but it is no longer the whole story: the ROC curve is lopsided. Read sensitivity and "
+        "specificity at your threshold (error_posterior), and try a quadratic classifier. Do not use the in-sample "
+        "method, which assumes equal variances.",
+        widest,
+    )
+
+
+def variance_ratio(positive: Floats, negative: Floats) -> tuple[float, float]:
+    """Ratio of the total variances of two samples of rows, and its logarithm in standard errors.
+
+    The squared distance of each row from its class mean is the unit, so any correlation of the columns is allowed.
+    """
+    logs, variance = [], 0.0
+    for rows in (positive, negative):
+        squares = np.sum((rows - rows.mean(axis=0)) ** 2, axis=1) * len(rows) / (len(rows) - 1)
+        level = float(squares.mean())
+        if level <= 0:
+            return 1.0, 0.0
+        logs.append(np.log(level))
+        variance += float(squares.var(ddof=1)) / (len(rows) * level**2)
+    if variance <= 0:
+        return 1.0, 0.0
+    return float(np.exp(logs[0] - logs[1])), float(abs(logs[0] - logs[1]) / np.sqrt(variance))
+
+
+# ---- outliers
+
+
+def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
+    """Rows far outside their class, and what the AUC estimate becomes without them."""
+    negative, positive = rates.pair_scores(removed)
+    far1, far0 = far_off(positive), far_off(negative)
+    n_far = int(far1.sum() + far0.sum())
+    if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
+        return None
+    diff = removed.without_pair1 - removed.without_pair0
+    before, after = _estimate(diff), _estimate(diff[np.ix_(~far1, ~far0)])
+    moved = after - before
+    matters = abs(moved) > MOVED * auc.sd
+    rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])
+    order = np.argsort(-np.concatenate([_influence(diff, 1)[far1], _influence(diff, 0)[far0]]))
+    which = f"row {rows[0]} is" if n_far == 1 else f"{n_far} rows ({listed(rows[order].tolist())}) are"
+    return Finding(
+        "outliers",
+        "caution" if matters else "info",
+        f"{which} far outside the scores of {'its' if n_far == 1 else 'their'} class: the AUC estimate is "
+        f"{before:.3f} with and {after:.3f} without.",
+        "Look closer: wrong label, wrong unit, or a case of its own? Do not drop a row because it scores badly.",
+        moved,
+    )
+
+
+def far_off(scores: Floats) -> Bools:
+    """Which scores lie far from the median of their class, in robust standard deviations."""
+    scale = max(robust_scale(scores), 1e-3 * float(scores.std()), np.finfo(float).tiny)
+    return np.asarray(np.abs(scores - np.median(scores)) > FAR * (1 + FAR_SMALL / scores.size) * scale)
+
+
+def _estimate(diff: Floats) -> float:
+    """AUC as the answer estimates it, before the prior."""
+    sd = np.sqrt((diff.mean(axis=1).var(ddof=1) + diff.mean(axis=0).var(ddof=1)) / 2)
+    return float(ndtr(separation(diff, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
+
+
+def _influence(diff: Floats, axis: int) -> Floats:
+    """How far each row (axis 1) or column (axis 0) moves the share of ordered pairs, from its mean."""
+    ordered = np.where(diff == 0, 0.5, diff > 0)
+    own = ordered.mean(axis=axis)
+    return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))

@@ -1,0 +1,346 @@
+"""`diagnose` as a whole: what it flags, when it is silent, its verdicts, what it shows, and bad input."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import foldless as fl
+
+SEEDS = 20
+
+
+def clean(seed, N=100, P=10, distance=1.5):
+    rng = np.random.default_rng([seed, N, P])
+    y = rng.permutation(np.arange(N) % 2)
+    X = rng.standard_normal((N, P))
+    X[:, : max(1, P // 4)] += distance * y[:, None] / np.sqrt(max(1, P // 4))
+    return X, y
+
+
+def copied(seed, noise=0.0, N=100, P=10):
+    X, y = clean(seed, 2 * N // 3, P)
+    rng = np.random.default_rng(seed)
+    again = rng.permutation(len(y))[: N // 3]
+    order = rng.permutation(len(y) + len(again))
+    X = np.vstack([X, X[again] + noise * rng.standard_normal((len(again), P))])
+    return X[order], np.r_[y, y[again]][order]
+
+
+def log_normal(seed):
+    X, y = clean(seed)
+    return np.exp(X), y
+
+
+def four_to_one(seed):
+    X, y = clean(seed)
+    return np.where(y[:, None] == 1, 2 * X, X), y
+
+
+def leaked(seed):
+    X, y = clean(seed)
+    X[:, 7] = 3 - 2 * y + 0.2 * np.random.default_rng(seed).standard_normal(len(y))
+    return X, y
+
+
+def fitted(X, y, **options):
+    return make_pipeline(StandardScaler(), LogisticRegression(**options)).fit(X, y)
+
+
+def diagnosed(data):
+    X, y = data
+    return fl.diagnose(fitted(X, y), X, y)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (copied, "copies"),
+        (lambda seed: copied(seed, noise=0.02), "copies"),
+        (log_normal, "heavy tails"),
+        (four_to_one, "unequal variances"),
+        (leaked, "leak"),
+    ],
+    ids=["equal copies", "near copies", "log-normal", "variances 4:1", "leak"],
+)
+def test_faults_are_flagged_nine_times_in_ten(make, name):
+    """The promise, on data of 100 rows and 10 columns; benchmarks/diagnose.py has more shapes."""
+    flagged = [name in diagnosed(make(seed)).flagged for seed in range(SEEDS)]
+    assert np.mean(flagged) >= 0.9
+
+
+@pytest.mark.parametrize(("N", "P"), [(100, 10), (60, 4), (50, 150)])
+def test_clean_data_are_trusted_nine_times_in_ten(N, P):
+    """Gaussian data, with few columns and with more of them than rows."""
+    runs = [diagnosed(clean(seed, N, P)) for seed in range(SEEDS)]
+    assert np.mean([run.verdict == "trust" for run in runs]) >= 0.9
+    assert all(run.alternative is None for run in runs if run.verdict == "trust")
+
+
+def test_copies_are_not_to_be_used_and_the_way_out_works():
+    """Many columns: copies lift the AUC of noise; the codes of the diagnosis, as groups, bring it down again."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((50, 40)), np.arange(50) % 2
+    order = rng.permutation(100)
+    X, y = np.vstack([X, X])[order], np.r_[y, y][order]
+    model = fitted(X, y, tol=1e-8)
+    found = fl.diagnose(model, X, y)
+    assert found.verdict == "do not use"
+    copies = found.find("copies")
+    assert copies.value == 0.5
+    assert found.alternative == copies.advice
+    assert np.array_equal(np.bincount(found.copies), np.full(50, 2))
+    apart, together = fl.auc_posterior(model, X, y), fl.auc_posterior(model, X, y, groups=found.copies)
+    assert f"{apart.mean:.3f} as it is, and {together.mean:.3f}" in copies.text
+    assert apart.mean > 0.9 > 0.7 > together.mean
+    again = fl.diagnose(model, X, y, groups=found.copies)
+    assert again.find("copies") is None
+    assert again.auc.mean == pytest.approx(together.mean)
+
+
+def test_contradicting_copies_are_counted():
+    """Copies under the other label are told."""
+    X, y = clean(3)
+    X, y = np.vstack([X, X[:10]]), np.r_[y, 1 - y[:10]]
+    assert "20 rows have a copy with the other label" in diagnosed((X, y)).find("copies").text
+
+
+def test_a_label_among_the_columns_is_severe_and_named():
+    """The column is named as the user knows it, through a scaler; through PCA it cannot be."""
+    X, y = clean(1)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)]).assign(**{"<outcome>": 7.0 - y})
+    found = diagnosed((frame, y))
+    assert found.verdict == "do not use"
+    assert found.find("leak").text.startswith("column '<outcome>' is the label")
+    assert found.find("leak").value == 1.0
+    plain = fl.diagnose(RidgeClassifier().fit(frame.to_numpy(), y), frame.to_numpy(), y)
+    assert plain.find("leak").text.startswith("column 10 is the label")
+    wide = frame.assign(**{"<outcome>": 1000.0 * y})
+    turned = fl.diagnose(make_pipeline(PCA(), LogisticRegression()).fit(wide, y), wide, y)
+    assert turned.find("leak").text.startswith("column 0 of what the classifier sees alone")
+
+
+def test_the_best_of_many_useless_columns_is_no_leak():
+    """With 12 rows and 5,000 columns some column orders all pairs by luck."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 5000)), np.arange(12) % 2
+    found = fl.diagnose(RidgeClassifier().fit(X, y), X, y)
+    assert found.find("leak") is None
+    assert found.find("few rows").value == 6
+
+
+def test_selection_with_y_is_seen_inside_and_suspected_outside_a_pipeline():
+    """20 of 1,000 useless columns, chosen with y."""
+    rng = np.random.default_rng(2)
+    X, y = rng.standard_normal((60, 1000)), np.arange(60) % 2
+    inside = make_pipeline(SelectKBest(k=20), LogisticRegression()).fit(X, y)
+    found = fl.diagnose(inside, X, y)
+    assert found.find("chosen columns") is None
+    assert found.find("steps").severity == "info"
+    assert found.find("stand-in").severity in ("info", "caution")
+    chosen = inside[0].transform(X)
+    outside = fl.diagnose(LogisticRegression().fit(chosen, y), chosen, y)
+    assert "chosen columns" in outside.flagged
+    t = np.abs(chosen[y == 1].mean(axis=0) - chosen[y == 0].mean(axis=0))
+    t /= np.sqrt((chosen[y == 1].var(axis=0) + chosen[y == 0].var(axis=0)) / 2 * (2 / 30))
+    assert outside.find("chosen columns").value == pytest.approx(t.min(), rel=1e-9)
+
+
+def test_searches_are_named():
+    """The choice among candidates is not accounted for, and the alternative is."""
+    X, y = clean(0)
+    for search in (
+        LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, use_legacy_attributes=False, l1_ratios=(0.0,), scoring="roc_auc"),
+        GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
+    ):
+        found = fl.diagnose(search.fit(X, y), X, y)
+        assert found.flagged == ("search",)
+        assert "FoldlessSearch" in found.alternative
+
+
+class Foreign(TransformerMixin, BaseEstimator):
+    """A step that is not scikit-learn's."""
+
+    def fit(self, X, y=None):
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        return 2.0 * np.asarray(X)
+
+
+def test_foreign_steps_are_a_finding_and_not_a_warning():
+    """Nobody can tell whether they look at y."""
+    X, y = clean(0)
+    model = make_pipeline(Foreign(), LogisticRegression()).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fl.diagnose(model, X, y)
+    assert found.find("steps").severity == "caution"
+
+
+def test_fits_that_are_not_of_these_rows():
+    """Weights of other labels are severe; an early stop is a caution or severe, by how far off it is."""
+    X, y = clean(0)
+    strange = fl.diagnose(fitted(X, np.random.default_rng(0).permutation(y)), X, y)
+    assert strange.verdict == "do not use"
+    assert strange.find("fit").value < 0.9
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        early = LogisticRegression(C=1e4, max_iter=2).fit(X * np.geomspace(1, 30, 10), y)
+    cosine = fl.diagnose(early, X * np.geomspace(1, 30, 10), y).find("fit").value
+    assert cosine < 0.99
+
+
+def test_no_penalty_on_separable_rows():
+    """Where auc_posterior refuses, the diagnosis says why, and still looks at the data."""
+    X, y = leaked(0)
+    found = fl.diagnose(LogisticRegression(C=np.inf, max_iter=10_000).fit(X, y), X, y)
+    assert found.auc is None
+    assert found.verdict == "do not use"
+    assert found.findings[0].name == "no answer"
+    assert "separates the classes perfectly" in found.findings[0].text
+    assert "leak" in found.flagged
+    assert found.summary()["auc"] is None
+    assert json.loads(json.dumps(found.summary(), allow_nan=False))["findings"][0]["value"] is None
+    ET.fromstring(found._repr_html_())
+
+
+def test_bare_weights_the_wrong_way_round():
+    """Worse than chance is told."""
+    X, y = clean(0)
+    found = fl.diagnose(-np.eye(10)[0], X, y)
+    assert "worse than chance" in found.flagged
+    assert found.find("worse than chance").value == fl.honest_scores(-np.eye(10)[0], X, y).pair_auc < 0.4
+    assert "worse than chance" not in fl.diagnose(np.eye(10)[0], X, y).flagged
+
+
+def test_the_in_sample_answer_is_told_where_it_is_far_off():
+    """60 rows, 40 columns, no signal: both priors, with the numbers of auc_posterior."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 40)), np.arange(60) % 2
+    model = LogisticRegression().fit(X, y)
+    finding = fl.diagnose(model, X, y).find("in-sample answer")
+    for prior in (fl.Prior.paper(), fl.Prior.improper()):
+        with pytest.warns(fl.OptimismWarning):
+            value = fl.auc_posterior(model, X, y, method="in-sample", prior=prior).mean
+        assert f"{value:.3f} with {prior!r}" in finding.text
+    assert finding.severity == "info"
+
+
+def test_what_it_is_asked_about_is_what_auc_posterior_says():
+    """The same number, also with groups, weights and the other positive class."""
+    X, y = clean(4)
+    weight = np.linspace(0.5, 1.5, len(y))
+    model = LogisticRegression().fit(X, y, sample_weight=weight)
+    how = {"groups": np.arange(len(y)) // 2, "sample_weight": weight, "pos_label": 0}
+    assert fl.diagnose(model, X, y, **how).auc.mean == fl.auc_posterior(model, X, y, **how).mean
+
+
+def test_turned_labels_turn_the_ratio():
+    """The ratio of variances is that of the positive to the negative class."""
+    X, y = four_to_one(0)
+    model = fitted(X, y)
+    one, other = (fl.diagnose(model, X, y, pos_label=k).find("unequal variances").value for k in (1, 0))
+    assert one == pytest.approx(1 / other, rel=1e-6)
+    assert 2 < one < 8
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csr_array, pd.DataFrame, lambda X: X.astype(np.float32)])
+def test_every_kind_of_table(kind):
+    """The same findings from sparse matrices, frames and single precision."""
+    X, y = copied(0)
+    X[np.abs(X) < 0.3] = 0.0
+    expected = fl.diagnose(LogisticRegression(tol=1e-8).fit(X, y), X, y)
+    table = kind(X)
+    found = fl.diagnose(LogisticRegression(tol=1e-8).fit(table, y), table, y)
+    assert [f.name for f in found.findings] == [f.name for f in expected.findings]
+    assert found.find("copies").value == expected.find("copies").value
+
+
+def test_few_rows_and_constant_columns():
+    """Four rows are enough to say that they are few; a constant column does no harm."""
+    X, y = clean(0, 4, 3)
+    X[:, 1] = 2.0
+    found = fl.diagnose(RidgeClassifier().fit(X, y), X, y)
+    assert found.find("few rows").value == 2
+
+
+# ---- the result
+
+
+def test_the_result_reads_well_and_is_frozen():
+    """repr, str, summary and HTML say the same; nothing can be changed."""
+    found = diagnosed(copied(0))
+    assert repr(found).startswith("Diagnosis('do not use': 1 severe")
+    text = str(found)
+    assert text.startswith("Verdict: do not use\nsevere: copies\n")
+    assert all(len(line) <= 100 for line in text.splitlines())
+    summary = json.loads(json.dumps(found.summary()))
+    assert summary["verdict"] == "do not use"
+    assert summary["findings"][0]["name"] == "copies"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.findings = ()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.findings[0].value = 0.0
+    levels = [f.level for f in found.findings]
+    assert levels == sorted(levels, reverse=True)
+
+
+def test_silence_reads_well():
+    """Nothing found is said, too."""
+    silent = fl.Diagnosis((), None, 10, 2)
+    assert str(silent) == "Verdict: trust\nNothing was found."
+    assert repr(silent) == "Diagnosis('trust': nothing found)"
+    assert "Nothing was found" in silent._repr_html_()
+    assert silent.find("leak") is None
+
+
+def test_html_is_escaped_and_complete():
+    """Every finding is there, and a column named like a tag stays text."""
+    X, y = clean(1)
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(10)]).assign(**{"<script>alert(1)</script>": y})
+    found = diagnosed((frame, y))
+    markup = found._repr_html_()
+    assert "<script" not in markup
+    text = "".join(ET.fromstring(markup.replace("&#9679;", "*")).itertext())
+    assert all(f.text in text and f.advice in text for f in found.findings)
+    assert found.verdict in text
+
+
+def test_bad_input():
+    """The errors are those of auc_posterior; nothing is diagnosed that cannot be."""
+    X, y = clean(0)
+    model = fitted(X, y)
+    with pytest.raises(fl.EstimatorError, match="not fitted"):
+        fl.diagnose(LogisticRegression(), X, y)
+    with pytest.raises(fl.EstimatorError, match="RandomForestClassifier"):
+        fl.diagnose(RandomForestClassifier(n_estimators=2).fit(X, y), X, y)
+    with pytest.raises(fl.InputError, match="100 rows but y has 99"):
+        fl.diagnose(model, X, y[:-1])
+    with pytest.raises(fl.InputError, match="one class only"):
+        fl.diagnose(np.ones(10), X, np.zeros(100))
+    with pytest.raises(fl.InputError, match="groups must be one label per row"):
+        fl.diagnose(model, X, y, groups=[1, 2])
+    with pytest.raises(fl.InputError, match="at least 3 groups"):
+        fl.diagnose(model, X, y, groups=np.arange(100) % 2)
+    with pytest.raises(fl.InputError, match="sample_weight"):
+        fl.diagnose(model, X, y, sample_weight=[1.0])
+    X[3, 4] = np.nan
+    with pytest.raises(fl.InputError, match="row 3"):
+        fl.diagnose(np.ones(10), X, y)

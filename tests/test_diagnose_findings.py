@@ -1,0 +1,270 @@
+"""The checks one by one: against brute force, other software, exact identities and data made for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import ndtr
+from scipy.stats import skewtest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import roc_auc_score
+
+import foldless as fl
+from foldless.anatomy import take_apart
+from foldless.findings import columns, copies, order, scores
+from foldless.findings.finding import Finding
+from foldless.findings.sketch import DIRECTIONS, Sketch, column_spread
+from foldless.honest import rates
+from foldless.honest.analysis import Analysis
+from foldless.honest.posterior import EffectPrior
+
+
+def data(seed=0, N=60, P=6, shift=1.0):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(N) % 2)
+    return rng.standard_normal((N, P)) + shift * np.outer(y, np.eye(P)[0]), y
+
+
+def analysed(X, y, model=None):
+    view = take_apart((model or RidgeClassifier()).fit(X, y), X, y)
+    return view, Analysis.of(view, EffectPrior.default(), None, None)
+
+
+# ---- scores
+
+
+def test_binormal_against_ranks_is_the_brute_force_jackknife():
+    """Deleting each row in turn and computing both AUCs anew."""
+    rng = np.random.default_rng(1)
+    negative, positive = rng.standard_normal(13), rng.exponential(size=9) + 0.5
+
+    def both(neg, pos):
+        normal = ndtr((pos.mean() - neg.mean()) / np.sqrt(pos.var(ddof=1) + neg.var(ddof=1)))
+        return normal, roc_auc_score(np.r_[np.zeros(len(neg)), np.ones(len(pos))], np.r_[neg, pos])
+
+    gaps1 = [np.subtract(*both(negative, np.delete(positive, i))) for i in range(9)]
+    gaps0 = [np.subtract(*both(np.delete(negative, j), positive)) for j in range(13)]
+    expected = np.sqrt(8 * np.var(gaps1) + 12 * np.var(gaps0))
+    normal, ranks, error = scores.binormal_against_ranks(
+        negative, positive, (positive[:, None] > negative).astype(float)
+    )
+    assert (normal, ranks) == pytest.approx(both(negative, positive), rel=1e-12)
+    assert error == pytest.approx(expected, rel=1e-10)
+
+
+def test_variance_ratio():
+    """In one dimension, the ratio of the sample variances; calibrated for normal rows; correlation is allowed for."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((30, 1)), 2 * rng.standard_normal((20, 1))
+    assert scores.variance_ratio(a, b)[0] == pytest.approx(a.var(ddof=1) / b.var(ddof=1), rel=1e-12)
+    mixing = np.array([[1.0, 0.99], [0.0, 0.1]])
+    errors = [scores.variance_ratio(*(rng.standard_normal((60, 2)) @ mixing for _ in range(2)))[1] for _ in range(2000)]
+    assert 0.03 < np.mean(np.array(errors) > 1.96) < 0.09
+    assert np.mean(np.array(errors) > scores.RATIO_ERRORS) < 0.01
+    assert scores.variance_ratio(np.ones((5, 2)), a[:5] @ np.ones((1, 2))) == (1.0, 0.0)
+
+
+def test_an_outlier_that_moves_the_answer_is_named():
+    """Planted rows far on the wrong side; the figure is the AUC of the remaining pairs."""
+    X, y = data(0, N=40, shift=5.0)
+    wrong = np.flatnonzero(y == 1)[:3]
+    X[wrong, 0] -= 30.0
+    w = np.eye(6)[0]
+    found = fl.diagnose(w, X, y)
+    finding = found.find("outliers")
+    assert "outliers" in found.flagged
+    assert all(str(row) in finding.text for row in wrong)
+    keep = np.setdiff1d(np.arange(40), wrong)
+    assert finding.value > 0.05
+    assert roc_auc_score(y[keep], X[keep, 0]) > roc_auc_score(y, X[:, 0]) + 0.05
+
+
+def test_outliers_are_rare_among_normal_scores():
+    """Once in a hundred samples at most, also small ones."""
+    rng = np.random.default_rng(0)
+    for n in (10, 30, 300):
+        assert np.mean([scores.far_off(rng.standard_normal(n)).any() for _ in range(1000)]) <= 0.01
+
+
+def test_skewed_scores_matter_or_not():
+    """A long tail on one side: normal theory and ranks part, and the finding has both numbers."""
+    rng = np.random.default_rng(0)
+    y = np.arange(400) % 2
+    X = np.exp(1.3 * rng.standard_normal((400, 1)) + 1.2 * y[:, None])
+    _, analysis = analysed(X, y)
+    finding = scores.not_normal(analysis)
+    negative, positive = rates.pair_scores(analysis.removed)
+    assert finding.severity == "caution"
+    assert f"ranks make it {analysis.statistic.pair_auc:.3f}" in finding.text
+    normal = ndtr((positive.mean() - negative.mean()) / np.sqrt(positive.var(ddof=1) + negative.var(ddof=1)))
+    assert finding.value == pytest.approx(normal - analysis.statistic.pair_auc, abs=1e-12)
+    assert scores.not_normal(analysed(np.log(X), y)[1]) is None
+
+
+def test_perfect_order():
+    """Said, with what it does show; no reason for distrust by itself."""
+    X, y = data(0, shift=20.0)
+    found = fl.diagnose(RidgeClassifier().fit(X, y), X, y)
+    assert found.find("separation").severity == "info"
+    assert f"above {found.auc.interval()[0]:.3f}" in found.find("separation").text
+
+
+# ---- columns
+
+
+def test_column_figures_against_other_software():
+    """AUC by scikit-learn, skewness by scipy, t by hand."""
+    X, y = data(3, N=50, P=4)
+    X[:, 2] = np.exp(X[:, 2])
+    X[:, 3] = np.round(X[:, 3])
+    figures = columns.column_figures(take_apart(np.ones(4), X, y))
+    assert figures.auc == pytest.approx([roc_auc_score(y, c) for c in X.T])
+    within = X - np.where(y[:, None] == 1, X[y == 1].mean(axis=0), X[y == 0].mean(axis=0))
+    assert figures.deviate == pytest.approx(skewtest(within).statistic, rel=1e-9)
+    assert figures.carried == pytest.approx(X.std(axis=0) / X.std(axis=0).sum())
+    sparse_figures = columns.column_figures(take_apart(np.ones(4), sparse.csr_matrix(X), y))
+    assert sparse_figures.deviate == pytest.approx(figures.deviate)
+
+
+def test_figures_do_not_depend_on_blocks(monkeypatch):
+    """Column by column or all at once; a subset of columns is the one that weighs most."""
+    X, y = data(1, P=9)
+    view = take_apart(np.arange(1.0, 10.0), X, y)
+    whole = columns.column_figures(view)
+    monkeypatch.setattr(columns, "BLOCK", 1)
+    assert np.array_equal(columns.column_figures(view).auc, whole.auc)
+    monkeypatch.setattr(columns, "MAX_COLUMNS", 2)
+    heavy = np.argsort(-np.abs(view.weights) * X.std(axis=0))[:2]
+    assert np.array_equal(columns.column_figures(view).index, np.sort(heavy))
+
+
+def test_two_valued_columns_have_no_tails():
+    """A rare 0/1 column is skewed, and no log would help."""
+    X, y = data(0)
+    rare = (np.arange(60) % 12 == 0).astype(float)
+    figures = columns.column_figures(take_apart(np.ones(7), np.column_stack([X, rare]), y))
+    assert figures.two_valued.tolist() == [False] * 6 + [True]
+    assert figures.skewness[-1] == 0
+
+
+@pytest.mark.parametrize("n", [1, 10, 500, 10_000])
+def test_luck_with_many_columns(n):
+    """The Poisson bound, against the binomial tail it stands for."""
+    from scipy.stats import poisson
+
+    k = columns._more_than_luck(n)
+    assert poisson.sf(k - 1, 1e-3 * n) <= columns.CHANCE
+    assert k == 1 or poisson.sf(k - 2, 1e-3 * n) > columns.CHANCE
+
+
+# ---- copies
+
+
+def test_equal_rows_against_numpy():
+    """The same classes of rows as np.unique, for dense and sparse; -0.0 is 0.0."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(80, 4)).astype(float)
+    X[X == 0] *= rng.choice([-1.0, 1.0], size=int((X == 0).sum()))
+    expected = np.unique(X + 0.0, axis=0, return_inverse=True)[1].ravel()
+    for table in (X, sparse.csr_matrix(X), X.astype(np.float32)):
+        found = copies.equal_rows(table)
+        assert np.array_equal(found[:, None] == found, expected[:, None] == expected)
+
+
+def test_equal_rows_of_a_coarse_table_are_no_copies():
+    """With 8 yes/no columns equal rows are bound to occur; with a single column of many values they are not."""
+    rng = np.random.default_rng(0)
+    coarse = rng.integers(0, 2, size=(200, 8)).astype(float)
+    assert not copies.unusual(coarse, copies.equal_rows(coarse))
+    fine = np.vstack([rng.standard_normal((50, 3)), np.zeros((10, 3))])
+    fine[-10:] = fine[:10]
+    assert copies.unusual(fine, copies.equal_rows(fine))
+    mixed = np.column_stack([coarse[:60], np.r_[np.arange(50.0), np.arange(10.0)]])
+    mixed[50:, :8] = mixed[:10, :8]
+    assert copies.unusual(mixed, copies.equal_rows(mixed))
+    y = np.arange(200) % 2
+    assert fl.diagnose(RidgeClassifier().fit(coarse, y), coarse, y).find("copies") is None
+
+
+@pytest.mark.parametrize(("N", "d"), [(40, 1), (100, 2), (100, 12), (1500, 5)])
+def test_near_pairs_are_rare_among_independent_rows(N, d):
+    """Normal, uniform and heavy-tailed rows: a pair is found in few of the samples."""
+    rng = np.random.default_rng([N, d])
+    draws = (rng.standard_normal, rng.random, lambda size: rng.standard_t(4, size=size))
+    repeats = 30 if N < 1000 else 5
+    hits = [len(copies.near_pairs(draw((N, d)))) > 0 for draw in draws for _ in range(repeats)]
+    assert np.mean(hits) <= 0.07
+
+
+@pytest.mark.parametrize("N", [60, 1500])
+def test_near_pairs_are_found(N):
+    """Rows measured twice, in any unit, whatever the size of the table."""
+    rng = np.random.default_rng(N)
+    Z = rng.standard_normal((N, 8))
+    Z[:10] = Z[10:20] + 1e-3 * rng.standard_normal((10, 8))
+    for unit in (1.0, 1e-30, 1e30):
+        pairs = copies.near_pairs(unit * Z)
+        assert {tuple(sorted(p)) for p in pairs.tolist()} == {(i, i + 10) for i in range(10)}
+
+
+def test_radii_against_all_distances():
+    """The k-th neighbour, itself not counted."""
+    Z = np.random.default_rng(0).standard_normal((30, 3))
+    distances = np.sort(np.linalg.norm(Z[:, None] - Z, axis=2), axis=1)
+    half, far = copies._radii(Z, np.arange(30)[::-1], 6)
+    assert half == pytest.approx(distances[:, 3], rel=1e-6)
+    assert far == pytest.approx(distances[:, 6], rel=1e-6)
+
+
+# ---- order
+
+
+def test_neighbours_in_the_file():
+    """Series of alike rows are seen, the same rows shuffled are not, and neither are rows sorted by class."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 20)) + np.repeat(rng.standard_normal((20, 20)), 6, axis=0)
+    y = np.repeat(np.arange(20) % 2, 6)
+    model = LogisticRegression()
+    found = fl.diagnose(model.fit(X, y), X, y)
+    assert "neighbours" in found.flagged
+    assert found.find("neighbours").value == pytest.approx(0.5 * 5 / 6, abs=0.15)
+    assert fl.diagnose(model, X, y, groups=np.repeat(np.arange(20), 6)).find("neighbours") is None
+    mixed = rng.permutation(120)
+    assert "neighbours" not in fl.diagnose(model.fit(X[mixed], y[mixed]), X[mixed], y[mixed]).flagged
+    X, y = data(0, N=100, shift=3.0)
+    by_class = np.argsort(y)
+    assert "neighbours" not in fl.diagnose(model.fit(X, y), X[by_class], y[by_class]).flagged
+
+
+def test_ties_share_a_rank():
+    """A constant column has no order."""
+    assert np.array_equal(order._normal_ranks(np.zeros((6, 1))), np.zeros((6, 1)))
+    rows = np.array([[3.0], [1.0], [2.0]])
+    assert np.argsort(order._normal_ranks(rows).ravel()).tolist() == [1, 2, 0]
+
+
+# ---- sketch, finding
+
+
+def test_the_sketch_has_no_units():
+    """Columns in other units, and shifted, give the same sketch; constant ones are left out."""
+    X, y = data(0, P=20)
+    view = take_apart(np.ones(20), X, y)
+    other = take_apart(np.ones(20), X * np.geomspace(1e-6, 1e6, 20) + np.arange(20), y)
+    assert Sketch.of(view).Z.shape == (60, DIRECTIONS)
+    assert np.allclose(Sketch.of(other).Z, Sketch.of(view).Z, rtol=0, atol=1e-6)
+    few = np.column_stack([X[:, :3], np.full(60, 7.3)])
+    assert Sketch.of(take_apart(np.ones(4), few, y)).Z.shape == (60, 3)
+    mean, sd = column_spread(X, y == 1)
+    within = X - np.where(y[:, None] == 1, X[y == 1].mean(axis=0), X[y == 0].mean(axis=0))
+    assert mean == pytest.approx(X.mean(axis=0))
+    assert sd == pytest.approx(within.std(axis=0))
+
+
+def test_finding_reads_as_a_line():
+    """Severity, text, advice."""
+    finding = Finding("rows", "severe", "there are 3 rows.", "Collect more.", 3.0)
+    assert str(finding) == "severe: there are 3 rows. Collect more."
+    assert finding.level == 2
+    assert finding.summary()["value"] == 3.0
