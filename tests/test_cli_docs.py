@@ -50,7 +50,7 @@ def test_modules_of_the_rows_exist_or_are_planned():
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_documented_commands_parse(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    for line in re.findall(r"foldless ((?:auc|demo) [^\n`#|]*)", text):
+    for line in re.findall(r"foldless ((?:auc|compare|demo|plan) [^\n`#|]*)", text):
         command, *words = line.split()
         known = {option for p in app.commands[command].params for option in p.opts} | {"--help"}
         assert {w for w in words if w.startswith("--")} <= known, line

@@ -12,11 +12,13 @@ import foldless as fl
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "matplotlib", "click", "rich", "polars", "pandas", "dask", "torch")
 # The public names; add a new one here.
 NAMES = (
-    "AUCPosterior", "AUCPosteriorDisplay", "EffectPrior", "ErrorPosterior", "EstimatorError", "FoldlessError",
-    "FoldlessSearch", "FoldlessWarning", "InputError", "OptimismWarning", "Prior", "PriorError", "ROCPosterior",
-    "ROCPosteriorDisplay", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior",
-    "auc_posterior_from_scores", "auc_scorer", "baselines", "cbauc", "error_posterior", "honest_scores",
-    "roc_posterior",
+    "AUCPosterior", "AUCPosteriorDisplay", "Comparison", "ComparisonDisplay", "Diagnosis", "EffectPrior",
+    "ErrorPosterior", "EstimatorError", "Finding", "FoldlessError", "FoldlessSearch", "FoldlessWarning",
+    "HonestScores", "InputError", "LearningCurve", "LearningCurveDisplay", "MulticlassAUCPosterior",
+    "OptimismWarning", "PairwiseAUCDisplay", "Prior", "PriorError", "ROCPosterior", "ROCPosteriorDisplay", "Ranking",
+    "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
+    "auc_scorer", "baselines", "cbauc", "compare", "compare_many", "diagnose", "error_posterior", "honest_scores",
+    "learning_curve", "plan_sample_size", "roc_posterior",
 )  # fmt: skip
 
 

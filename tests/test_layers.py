@@ -11,7 +11,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "foldless"
 ROWS = [
     ["cli"],
     ["report", "display", "search", "experiments"],
-    ["compare", "diagnose", "plan"],
+    ["comparison", "diagnosis", "plan"],
     ["estimate", "baselines"],
     ["multiclass", "findings"],
     ["auc", "roc", "error"],

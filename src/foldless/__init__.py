@@ -15,21 +15,36 @@ __version__ = "0.1.0"
 _HOME = {
     "AUCPosterior": "auc",
     "AUCPosteriorDisplay": "display",
+    "Comparison": "comparison.two",
+    "ComparisonDisplay": "display",
+    "Diagnosis": "diagnosis.result",
     "EffectPrior": "honest.posterior",
     "ErrorPosterior": "error",
+    "Finding": "findings.finding",
     "FoldlessSearch": "search.meta",
     "HonestScores": "honest.analysis",
+    "LearningCurve": "plan.learning",
+    "LearningCurveDisplay": "display",
+    "MulticlassAUCPosterior": "multiclass",
+    "PairwiseAUCDisplay": "display",
     "Prior": "prior",
+    "Ranking": "comparison.many",
     "ROCPosterior": "roc",
     "ROCPosteriorDisplay": "display",
+    "SamplePlan": "plan.sample_size",
     "ScoreStats": "moments",
     "SearchDisplay": "display",
     "auc_posterior": "estimate",
     "auc_posterior_from_scores": "estimate",
     "auc_scorer": "search.scorer",
     "cbauc": "estimate",
+    "compare": "comparison.two",
+    "compare_many": "comparison.many",
+    "diagnose": "diagnosis.run",
     "error_posterior": "estimate",
     "honest_scores": "estimate",
+    "learning_curve": "plan.learning",
+    "plan_sample_size": "plan.sample_size",
     "roc_posterior": "estimate",
     "EstimatorError": "errors",
     "FoldlessError": "errors",
@@ -46,7 +61,16 @@ __all__ = ["__version__", *_HOME, *_SUBPACKAGES]
 if TYPE_CHECKING:
     from foldless import baselines as baselines
     from foldless.auc import AUCPosterior as AUCPosterior
+    from foldless.comparison.many import Ranking as Ranking
+    from foldless.comparison.many import compare_many as compare_many
+    from foldless.comparison.two import Comparison as Comparison
+    from foldless.comparison.two import compare as compare
+    from foldless.diagnosis.result import Diagnosis as Diagnosis
+    from foldless.diagnosis.run import diagnose as diagnose
     from foldless.display import AUCPosteriorDisplay as AUCPosteriorDisplay
+    from foldless.display import ComparisonDisplay as ComparisonDisplay
+    from foldless.display import LearningCurveDisplay as LearningCurveDisplay
+    from foldless.display import PairwiseAUCDisplay as PairwiseAUCDisplay
     from foldless.display import ROCPosteriorDisplay as ROCPosteriorDisplay
     from foldless.display import SearchDisplay as SearchDisplay
     from foldless.error import ErrorPosterior as ErrorPosterior
@@ -63,9 +87,15 @@ if TYPE_CHECKING:
     from foldless.estimate import error_posterior as error_posterior
     from foldless.estimate import honest_scores as honest_scores
     from foldless.estimate import roc_posterior as roc_posterior
+    from foldless.findings.finding import Finding as Finding
     from foldless.honest.analysis import HonestScores as HonestScores
     from foldless.honest.posterior import EffectPrior as EffectPrior
     from foldless.moments import ScoreStats as ScoreStats
+    from foldless.multiclass import MulticlassAUCPosterior as MulticlassAUCPosterior
+    from foldless.plan.learning import LearningCurve as LearningCurve
+    from foldless.plan.learning import learning_curve as learning_curve
+    from foldless.plan.sample_size import SamplePlan as SamplePlan
+    from foldless.plan.sample_size import plan_sample_size as plan_sample_size
     from foldless.prior import Prior as Prior
     from foldless.roc import ROCPosterior as ROCPosterior
     from foldless.search.meta import FoldlessSearch as FoldlessSearch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,16 +12,21 @@ from foldless import _check, in_sample
 from foldless.anatomy import LinearView, take_apart
 from foldless.auc import AUCPosterior
 from foldless.error import ErrorPosterior
-from foldless.errors import InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.findings.scores import score_findings
 from foldless.honest.analysis import Analysis, HonestScores
+from foldless.honest.multi import NO_GROUPS
+from foldless.honest.multi.view import has_several_classes
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import statistic_of_scores
 from foldless.moments import project
+from foldless.multiclass import MulticlassAUCPosterior, posterior_from_scores, posterior_of_classes
 from foldless.prior import Prior
 from foldless.rate_pair import RatePair, SeparateScales, SharedScale
 from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
 
 Method = Literal["auto", "loo", "in-sample"]
+MultiClass = Literal["ovo", "ovr"]
 
 
 def cbauc(w: Any, X: Any, y: Any, *, prior: Prior | None = None, pos_label: Any = None) -> Any:
@@ -79,6 +85,7 @@ def auc_posterior(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    multi_class: MultiClass = "ovo",
 ) -> AUCPosterior:
     """Posterior of the AUC that a fitted linear classifier has on new data, from its training data.
 
@@ -99,10 +106,15 @@ def auc_posterior(
     pos_label : optional
         The positive class; by default the second of ``classes_``. For a weight vector, the class that
         high scores stand for.
+    multi_class : {"ovo", "ovr"}
+        For more than two classes, as in ``sklearn.metrics.roc_auc_score``: the average over pairs of classes (Hand and
+        Till), or over classes against the rest. Rows are ranked by the probabilities where scikit-learn makes them
+        from all decision values by a softmax (LogisticRegression, LinearDiscriminantAnalysis), else by the class's own
+        decision value.
 
     Returns
     -------
-    AUCPosterior
+    AUCPosterior, or MulticlassAUCPosterior for a classifier of more than two classes
         Its ``method`` reads "loo", "loo-surrogate" (the training objective has no closed form, the nearest
         ridge regression stands in for it) or "in-sample"; its ``notes`` say what a reader must know.
 
@@ -119,6 +131,9 @@ def auc_posterior(
     >>> fl.auc_posterior(model, X, y)
     AUCPosterior(...)
     """
+    _average_of(multi_class)
+    if has_several_classes(estimator):
+        return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
     view = take_apart(estimator, X, y, pos_label=pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     if _chosen(method) == "in-sample":
@@ -126,11 +141,21 @@ def auc_posterior(
         effect = in_sample.separation(view, conjugate)
         return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
-    return AUCPosterior.from_effect(answer.effect, answer.removed.method, n0, n1, answer.notes, answer.details())
+    how = (answer.removed.method, n0, n1)
+    post = AUCPosterior.from_effect(answer.effect, *how, answer.notes, answer.details())
+    # The checks that need nothing but the honest scores; `diagnose` looks at the data as well.
+    seen = tuple(finding.text for finding in score_findings(answer, post) if finding.level > 0)
+    return replace(post, notes=post.notes + seen)
 
 
 def auc_posterior_from_scores(
-    y: Any, scores: Any, *, prior: Any = None, groups: Any = None, pos_label: Any = None
+    y: Any,
+    scores: Any,
+    *,
+    prior: Any = None,
+    groups: Any = None,
+    pos_label: Any = None,
+    multi_class: MultiClass = "ovo",
 ) -> AUCPosterior:
     """Posterior of the AUC from held-out scores of any classifier, linear or not.
 
@@ -139,13 +164,15 @@ def auc_posterior_from_scores(
     Parameters
     ----------
     y : array of shape (N,)
-        Two classes of any type.
-    scores : array of shape (N,)
+        Two classes of any type, or more.
+    scores : array of shape (N,), or (N, K) for K > 2 classes, one column for each in sorted order
     prior : EffectPrior, optional
     groups : array of shape (N,), optional
         Labels of dependent rows.
     pos_label : optional
         The class that high scores stand for, if not the later one.
+    multi_class : {"ovo", "ovr"}
+        As in `auc_posterior`; rows are ranked by the scores as they are.
 
     Examples
     --------
@@ -154,6 +181,10 @@ def auc_posterior_from_scores(
     >>> 0.6 < post.mean < 0.95
     True
     """
+    _average_of(multi_class)
+    if np.ndim(scores) == 2 and np.shape(scores)[1] > 2:
+        _refuse_two_class_options(pos_label, groups)
+        return posterior_from_scores(y, scores, prior=_effect_prior(prior), multi_class=multi_class)
     z = _check.as_scores(scores)
     labels = _check.as_labels(y, pos_label=pos_label)
     _check.same_length(z.size, labels.positive.size, "there are {} scores")
@@ -182,6 +213,7 @@ def honest_scores(
     >>> fl.honest_scores(RidgeClassifier().fit(X, y), X, y).scores.shape
     (60,)
     """
+    _two_classes_only(estimator, "honest_scores")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     return _analysed(view, None, groups, sample_weight).scores()
 
@@ -206,6 +238,7 @@ def roc_posterior(
     -------
     ROCPosterior
     """
+    _two_classes_only(estimator, "roc_posterior")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     if _chosen(method) == "in-sample":
@@ -252,6 +285,7 @@ def error_posterior(
     threshold = _check.as_number(threshold, "threshold")
     if covariance not in (None, "common", "per-class"):
         raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
+    _two_classes_only(estimator, "error_posterior")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
@@ -264,6 +298,60 @@ def error_posterior(
     answer = _analysed(view, None, groups, sample_weight)
     rates = SeparateScales(*answer.class_effects(threshold))
     return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, answer.notes)
+
+
+def _several_classes(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    method: Any,
+    prior: Any,
+    groups: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    multi_class: str,
+) -> MulticlassAUCPosterior:
+    if _chosen(method) == "in-sample":
+        raise EstimatorError(
+            f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
+            f"{len(estimator.classes_)} ({_check.listed(estimator.classes_.tolist())}): use method='loo'."
+        )
+    _refuse_two_class_options(pos_label, groups)
+    result, strained = posterior_of_classes(
+        estimator, X, y, prior=_effect_prior(prior), groups=groups, sample_weight=sample_weight, multi_class=multi_class
+    )
+    if strained is not None:
+        warnings.warn(strained, TrustWarning, stacklevel=3)
+    return result
+
+
+def _two_classes_only(estimator: Any, asked: str) -> None:
+    """Refuse a classifier of more than two classes, with the way to ask about one of them."""
+    if not has_several_classes(estimator):
+        return
+    classes = estimator.classes_.tolist()
+    raise EstimatorError(
+        f"{asked} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
+        f"({_check.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
+        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
+    )
+
+
+def _refuse_two_class_options(pos_label: Any, groups: Any) -> None:
+    if pos_label is not None:
+        raise InputError(
+            f"pos_label={pos_label!r} is for two classes: leave it out; against_rest[{pos_label!r}] of the result is "
+            f"the AUC of that class against the others."
+        )
+    if groups is not None:
+        raise InputError(NO_GROUPS)
+
+
+def _average_of(multi_class: Any) -> None:
+    if multi_class not in ("ovo", "ovr"):
+        raise InputError(
+            f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got {multi_class!r}."
+        )
 
 
 def _analysed(view: LinearView, prior: Any, groups: Any, sample_weight: Any) -> Analysis:

@@ -13,7 +13,9 @@ import foldless as fl
 from foldless.cli import console
 from foldless.cli.auc import auc
 from foldless.cli.benchmark import benchmark
+from foldless.cli.compare import compare
 from foldless.cli.demo import demo
+from foldless.cli.plan import plan
 from foldless.cli.reproduce import reproduce
 
 EXAMPLES = """\b
@@ -73,5 +75,7 @@ def app(ctx: click.Context) -> None:
 
 app.add_command(auc)
 app.add_command(benchmark)
+app.add_command(compare)
 app.add_command(demo)
+app.add_command(plan)
 app.add_command(reproduce)

@@ -5,7 +5,17 @@ written under its picture. matplotlib is imported where it is used: ``pip instal
 """
 
 from foldless.display.auc import AUCPosteriorDisplay
+from foldless.display.comparison import ComparisonDisplay
+from foldless.display.learning_curve import LearningCurveDisplay
+from foldless.display.pairwise import PairwiseAUCDisplay
 from foldless.display.roc import ROCPosteriorDisplay
 from foldless.display.search import SearchDisplay
 
-__all__ = ["AUCPosteriorDisplay", "ROCPosteriorDisplay", "SearchDisplay"]
+__all__ = [
+    "AUCPosteriorDisplay",
+    "ComparisonDisplay",
+    "LearningCurveDisplay",
+    "PairwiseAUCDisplay",
+    "ROCPosteriorDisplay",
+    "SearchDisplay",
+]

@@ -1,0 +1,212 @@
+"""`learning_curve`: the AUC of the same classifier, trained on more rows like these; `growth` has the law."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from foldless._check import as_numbers
+from foldless.anatomy import take_apart
+from foldless.auc import AUCPosterior
+from foldless.errors import InputError, PriorError, TrustWarning
+from foldless.grid import GridEffect
+from foldless.honest import MAX_ROWS
+from foldless.honest.analysis import Analysis
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.statistics import SMALL_SAMPLE, SeparationStatistic
+from foldless.plan import precision
+from foldless.plan.growth import grown
+
+CHECKED_UP_TO, LARGEST = 5.0, 1000.0
+NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
+
+
+@dataclass(frozen=True, eq=False)
+class LearningCurve:
+    """The AUC to expect from the same classifier with more rows.
+
+    Attributes
+    ----------
+    factors : tuple of float
+        How many times the present rows.
+    rows : tuple of int
+    posteriors : tuple of AUCPosterior
+        What is known today about the AUC at each size; its notes say what it rests on.
+    half_widths : tuple of float
+        Expected half width of the 95 % interval that `auc_posterior` will give once those rows are there.
+    noise_share : float
+        Share of the variance of the honest scores that is training noise, today.
+    method : str
+    notes : tuple of str
+    """
+
+    factors: tuple[float, ...]
+    rows: tuple[int, ...]
+    posteriors: tuple[AUCPosterior, ...]
+    half_widths: tuple[float, ...]
+    noise_share: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+    def at(self, factor: float) -> AUCPosterior:
+        """The posterior at one of the factors."""
+        if factor not in self.factors:
+            raise InputError(f"factor {factor!r} is not on the curve: choose one of {self.factors}.")
+        return self.posteriors[self.factors.index(factor)]
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything worth printing, as a plain dict."""
+        return {
+            "level": level,
+            "noise_share": self.noise_share,
+            "method": self.method,
+            "points": [self._point(k, level) for k in range(len(self.factors))],
+            "notes": list(self.notes),
+        }
+
+    def _point(self, k: int, level: float) -> dict[str, float]:
+        low, high = self.posteriors[k].interval(level)
+        mean = self.posteriors[k].mean
+        return {
+            "factor": self.factors[k],
+            "rows": self.rows[k],
+            "auc": mean,
+            "low": low,
+            "high": high,
+            "half_width_then": self.half_widths[k],
+        }
+
+    def __repr__(self) -> str:
+        points = ", ".join(f"{n} rows: {p.mean:.3f}" for n, p in zip(self.rows, self.posteriors, strict=True))
+        return f"LearningCurve({points}; noise_share={self.noise_share:.2f}, method={self.method!r})"
+
+
+def learning_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    factors: Iterable[float] = (1, 2, 5),
+    *,
+    prior: EffectPrior | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> LearningCurve:
+    """The AUC to expect from a fitted linear classifier if it were trained on 2 or 5 times as many rows.
+
+    Same settings, same penalty, rows like these in the same proportion. Nothing is refitted: the part of the scores
+    that is training noise, which `honest_scores` measures, shrinks with the rows,
+
+        delta_m = delta_n / sqrt(1 - r + r n/m),    AUC = Phi(delta / sqrt 2),
+
+    and both delta_n (its posterior) and r (a Beta law about the measured share) are uncertain. The gain in delta is
+    between 1 and sqrt(m/n). A weak penalty on as many features as rows can make the true one smaller, even below 1:
+    the forecast is then too high. docs/planning.md has the derivation and the check on real data.
+
+    Parameters
+    ----------
+    estimator, X, y, groups, sample_weight, pos_label
+        As in `auc_posterior`.
+    factors : numbers from 1 on
+    prior : EffectPrior, optional
+
+    Returns
+    -------
+    LearningCurve
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, :10], y[:60]
+    >>> curve = fl.learning_curve(RidgeClassifier().fit(X, y), X, y)
+    >>> curve.rows
+    (60, 120, 300)
+    >>> curve.at(1).mean < curve.at(5).mean
+    True
+    """
+    times = _checked_factors(factors)
+    if prior is not None and not isinstance(prior, EffectPrior):
+        raise PriorError(f"prior must be an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
+    known = prior or EffectPrior.default()
+    view = take_apart(estimator, X, y, pos_label=pos_label)
+    today = Analysis.of(view, known, groups, sample_weight)
+    if today.strained is not None:
+        warnings.warn(today.strained, TrustWarning, stacklevel=2)
+    n0, n1 = view.labels.n0, view.labels.n1
+    notes = today.notes + _notes(times, n0 + n1, today.statistic.noise_share)
+    effects = [grown(today.effect, today.statistic.noise_share, factor) for factor in times]
+    sizes = [(round(n0 * factor), round(n1 * factor)) for factor in times]
+    return LearningCurve(
+        factors=times,
+        rows=tuple(sum(size) for size in sizes),
+        posteriors=tuple(
+            AUCPosterior.from_effect(effect, today.removed.method, *size, notes)
+            for effect, size in zip(effects, sizes, strict=True)
+        ),
+        half_widths=tuple(
+            precision.expected_half_width(_future(today.statistic, effect, (n0, n1), factor), known, 0.95)
+            for effect, factor in zip(effects, times, strict=True)
+        ),
+        noise_share=today.statistic.noise_share,
+        method=today.removed.method,
+        notes=notes,
+    )
+
+
+def _future(
+    statistic: SeparationStatistic, effect: GridEffect, counts: tuple[int, int], factor: float
+) -> SeparationStatistic:
+    """Today's statistic with the variances that it would have at `factor` times the rows."""
+    rho = statistic.noise_share
+    later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
+    before = precision.judged_rows(*counts)
+    after = precision.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
+    gain0, gain1 = after[0] / before[0], after[1] / before[1]
+    shrunk = (1 / gain0 + 1 / gain1) / 2
+    small = (1 + SMALL_SAMPLE / sum(after)) / (1 + SMALL_SAMPLE / sum(before))
+    units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
+    delta = float(effect.ppf(0.5))
+    return replace(
+        statistic,
+        estimate=delta,
+        mean_variance=statistic.mean_variance * shrunk * small * (1 + later) / (1 + rho),
+        scale_variance=statistic.scale_variance * shrunk * (1 + 2 * later) / (1 + 2 * rho),
+        noise_share=later,
+        units0=units[0],
+        units1=units[1],
+        df=(statistic.df + 2) * sum(after) / sum(before) - 2,
+        pair_auc=precision.likely_pair_auc(delta, *units),
+    )
+
+
+def _checked_factors(factors: Any) -> tuple[float, ...]:
+    found = np.ravel(as_numbers(list(factors) if np.iterable(factors) else [factors], "factors"))
+    if found.size == 0 or not np.all((found >= 1) & (found <= LARGEST)):
+        raise InputError(f"factors must be numbers from 1 to {LARGEST:g}, such as (1, 2, 5), got {factors!r}.")
+    if np.any(np.diff(found) <= 0):
+        raise InputError(f"factors must increase, got {factors!r}: sort them and leave out repetitions.")
+    return tuple(float(f) for f in found)
+
+
+def _notes(factors: tuple[float, ...], n: int, noise_share: float) -> tuple[str, ...]:
+    notes = []
+    if factors[-1] > 1 and noise_share > NOISY:
+        notes.append(
+            f"training noise is {noise_share:.2f} of the variance of the scores, so the forecast leans on its model: "
+            f"it is too high if the penalty is too weak for this many features."
+        )
+    if factors[-1] > CHECKED_UP_TO:
+        notes.append(f"the forecast was checked up to {CHECKED_UP_TO:g} times the rows; beyond, it is a guess.")
+    if n <= MAX_ROWS < n * factors[-1]:
+        notes.append(
+            f"above {MAX_ROWS} rows auc_posterior judges a fitted classifier on up to {MAX_ROWS // 4} rows of each "
+            f"class, and its interval stays that wide."
+        )
+    return tuple(notes)
