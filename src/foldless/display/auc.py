@@ -14,6 +14,7 @@ from foldless.auc import AUCPosterior
 from foldless.display import style
 from foldless.display.models import named_estimators, named_posteriors, warned_once
 from foldless.estimate import auc_posterior
+from foldless.multiclass import MulticlassAUCPosterior
 
 TALL = 0.72  # height of a density; rows are 1 apart
 LONGEST = 28  # letters of a name in one line
@@ -32,6 +33,8 @@ class AUCPosteriorDisplay:
         The curve of each model, by name.
     notes : dict of tuple of str, optional
         What a reader of each model's number must know.
+    quantity : str
+        What is drawn, for the axis; "average AUC" where there are more than two classes.
 
     Attributes
     ----------
@@ -53,8 +56,14 @@ class AUCPosteriorDisplay:
     ['with age', 'without age']
     """
 
-    def __init__(self, curves: Mapping[str, DensityCurve], notes: Mapping[str, Iterable[str]] | None = None) -> None:
+    def __init__(
+        self,
+        curves: Mapping[str, DensityCurve],
+        notes: Mapping[str, Iterable[str]] | None = None,
+        quantity: str = "AUC",
+    ) -> None:
         self.curves = dict(curves)
+        self.quantity = quantity
         self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
 
     @classmethod
@@ -72,6 +81,7 @@ class AUCPosteriorDisplay:
         groups: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
+        multi_class: Any = "ovo",
         **kwargs: Any,
     ) -> AUCPosteriorDisplay:
         """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
@@ -79,7 +89,7 @@ class AUCPosteriorDisplay:
         Parameters
         ----------
         estimator : fitted linear classifier, Pipeline ending in one, weights, or a dict of them by name
-        X, y, method, prior, groups, sample_weight, pos_label
+        X, y, method, prior, groups, sample_weight, pos_label, multi_class
             As in `auc_posterior`.
         level : float
             Level of the interval.
@@ -89,10 +99,10 @@ class AUCPosteriorDisplay:
             As in `plot`.
         """
         how = {"method": method, "prior": prior, "groups": groups, "sample_weight": sample_weight}
+        how |= {"pos_label": pos_label, "multi_class": multi_class}
         with warned_once():
             posteriors = {
-                key: auc_posterior(each, X, y, pos_label=pos_label, **how)
-                for key, each in named_estimators(estimator, name).items()
+                key: auc_posterior(each, X, y, **how) for key, each in named_estimators(estimator, name).items()
             }
         return cls.from_posterior(posteriors, level=level, ax=ax, **kwargs)
 
@@ -115,7 +125,9 @@ class AUCPosteriorDisplay:
         found = named_posteriors(posterior, AUCPosterior, "foldless.auc_posterior", name)
         within = window(list(found.values()))
         curves = {key: density_curve(post, level, within) for key, post in found.items()}
-        return cls(curves, {key: post.notes for key, post in found.items()}).plot(ax, **kwargs)
+        averages = all(isinstance(post, MulticlassAUCPosterior) for post in found.values())
+        notes = {key: post.notes for key, post in found.items()}
+        return cls(curves, notes, "average AUC" if averages else "AUC").plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> AUCPosteriorDisplay:
         """Draw on the given axes, or on new ones.
@@ -187,5 +199,6 @@ class AUCPosteriorDisplay:
         self.ax_.set(xlim=(low, high), ylim=(-0.15, n - 0.1))
         self.ax_.tick_params(axis="y", length=0)
         levels = dict.fromkeys(numbers.percent(curve.level) for curve in self.curves.values())
-        self.ax_.set_xlabel(f"AUC on new data: mean and {' or '.join(levels)} interval")
+        quantity = self.quantity[:1].upper() + self.quantity[1:]
+        self.ax_.set_xlabel(f"{quantity} on new data: mean and {' or '.join(levels)} interval")
         style.open_frame(self.ax_, left=False)

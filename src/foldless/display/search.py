@@ -9,6 +9,7 @@ import numpy as np
 from foldless._html import numbers
 from foldless.display import style
 from foldless.display.candidates import Candidate, Candidates, candidates_of, short
+from foldless.multiclass import MulticlassAUCPosterior
 
 MOST_LABELS = 8
 
@@ -22,6 +23,8 @@ class SearchDisplay:
     Parameters
     ----------
     candidates : Candidates
+    quantity : str
+        What is drawn, for the axis; "average AUC" where there are more than two classes.
 
     Attributes
     ----------
@@ -50,8 +53,9 @@ class SearchDisplay:
     ('logisticregression__C', 'log')
     """
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, candidates: Candidates, quantity: str = "AUC") -> None:
         self.candidates = candidates
+        self.quantity = quantity
 
     @classmethod
     def from_estimator(cls, search: Any, *, param: str | None = None, ax: Any = None, **kwargs: Any) -> SearchDisplay:
@@ -66,7 +70,9 @@ class SearchDisplay:
         ax, **kwargs
             As in `plot`.
         """
-        return cls(candidates_of(search, param)).plot(ax, **kwargs)
+        found = candidates_of(search, param)
+        several = isinstance(getattr(search, "best_posterior_", None), MulticlassAUCPosterior)
+        return cls(found, "average AUC" if several else "AUC").plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, log: bool | None = None, **kwargs: Any) -> SearchDisplay:
         """Draw on the given axes, or on new ones.
@@ -126,7 +132,7 @@ class SearchDisplay:
         """A large dot with its interval, described in the legend."""
         at, edge = self._x([row])[0], self.line_.get_color()
         settings = ", ".join(part for part in (f"{self.candidates.brief} = {short(row.value)}", row.others) if part)
-        label = f"{what}: {settings}\nAUC {numbers.estimate(row.mean, row.low, row.high)}"
+        label = f"{what}: {settings}\n{self.quantity} {numbers.estimate(row.mean, row.low, row.high)}"
         if what == "chosen" and self.candidates.numeric:
             self.ax_.plot([at, at], [row.low, row.high], color=edge, linewidth=1.5, zorder=4)
         (mark,) = self.ax_.plot(
@@ -141,7 +147,8 @@ class SearchDisplay:
             self.ax_.set_xticks(list(self._places.values()), list(self._places))
             self.ax_.margins(x=0.2)
         level = "" if self.candidates.level is None else f"{numbers.percent(self.candidates.level)} "
-        self.ax_.set(xlabel=self.candidates.param, ylabel=f"AUC on new data: mean and {level}interval")
+        quantity = self.quantity[:1].upper() + self.quantity[1:]
+        self.ax_.set(xlabel=self.candidates.param, ylabel=f"{quantity} on new data: mean and {level}interval")
         self.ax_.xaxis.label.set_parse_math(False)
         style.legend(self.ax_, loc="best")
         style.open_frame(self.ax_)

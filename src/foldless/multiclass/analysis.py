@@ -28,7 +28,7 @@ def posterior_of_classes(
     found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
     counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
     notes = view.notes + found.notes
-    result = _result(TrainingRows(found), counts, prior, multi_class, found.method, notes, _details(found))
+    result = posterior_of_source(TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found))
     return result, found.notes[0] if found.direction_cosine < MATERIAL else None
 
 
@@ -54,10 +54,10 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
     if flat.size:
         raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
     counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-    return _result(HeldOutRows(z, codes), counts, prior, multi_class, "scores", (), {})
+    return posterior_of_source(HeldOutRows(z, codes), counts, prior, multi_class, "scores", (), {})
 
 
-def _result(
+def posterior_of_source(
     source: Source,
     counts: Mapping[Any, int],
     prior: EffectPrior,
@@ -95,7 +95,7 @@ def _of_pair(source: Source, a: int, b: int) -> list[Component]:
     return [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
 
 
-def _details(found: ClassScores) -> dict[str, Any]:
+def details_of(found: ClassScores) -> dict[str, Any]:
     known = found.method == "loo"
     return {
         "family": found.family,

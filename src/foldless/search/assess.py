@@ -13,18 +13,21 @@ from foldless.auc import AUCPosterior
 from foldless.estimate import auc_posterior
 from foldless.honest import remove_rows
 from foldless.honest.analysis import Analysis
+from foldless.honest.multi.view import has_several_classes
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.result import Removed
 from foldless.honest.statistics import statistic_of_removed
+from foldless.search.classes import judge_classes
 
 
 @dataclass(frozen=True)
 class Judge:
-    """How candidates are judged: the method, its prior, and the groups of dependent rows."""
+    """How candidates are judged: the method, its prior, the groups of dependent rows, and what is averaged."""
 
     method: str
     prior: Any
     groups: Any
+    multi_class: str = "ovo"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,10 @@ class Assessment:
 
 def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> Assessment:
     """Judge a fitted candidate on its training rows; gives the posterior of `auc_posterior`."""
+    if has_several_classes(estimator):
+        prior = judge.prior or EffectPrior.default()
+        how: dict[str, Any] = {"multi_class": judge.multi_class, "sample_weight": sample_weight}
+        return Assessment(*judge_classes(estimator, X, y, prior=prior, **how))
     if judge.method == "in-sample":
         posterior = auc_posterior(estimator, X, y, method="in-sample", prior=judge.prior, groups=judge.groups)
         view = take_apart(estimator, X, y)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from foldless import _check
 from foldless._check import Floats
@@ -25,6 +28,13 @@ class Study:
     fit_params: Params
     judge: Judge
 
+    @cached_property
+    def several_classes(self) -> bool:
+        """Whether there are more than two classes: then no path is shared, and what is judged is an average AUC."""
+        from sklearn.utils.multiclass import type_of_target
+
+        return bool(type_of_target(self.y) == "multiclass")
+
     def unfitted(self, params: Params) -> Any:
         """A fresh candidate."""
         from sklearn.base import clone
@@ -37,6 +47,8 @@ class Study:
         given = weight_of_classifier(estimator, self.fit_params)
         if given is None:
             return None
+        if self.several_classes:
+            return self._weight_of_classes(given)
         labels = _check.as_labels(self.y)
         weight = _check.as_row_weights(given, labels.positive.size)
         for name, rows in ((labels.negative_label, ~labels.positive), (labels.positive_label, labels.positive)):
@@ -44,6 +56,17 @@ class Study:
                 raise InputError(
                     f"sample_weight is 0 for every row of class {name!r}, which leaves one class to learn from: "
                     f"give some rows of each class a positive weight."
+                )
+        return weight
+
+    def _weight_of_classes(self, given: Any) -> Floats:
+        labels = _check.label_vector(self.y)
+        weight = _check.as_row_weights(given, labels.size)
+        for name in np.unique(labels).tolist():
+            if not weight[labels == name].any():
+                raise InputError(
+                    f"sample_weight is 0 for every row of class {name!r}, which leaves nothing to learn it from: give "
+                    f"some rows of each class a positive weight, or leave that class out."
                 )
         return weight
 

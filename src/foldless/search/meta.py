@@ -19,10 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 from foldless import _check
 from foldless.auc import AUCPosterior
 from foldless.errors import InputError
+from foldless.honest.multi import NO_GROUPS
 from foldless.search.assess import Assessment, Judge
 from foldless.search.general import Study
 from foldless.search.outcome import Fitted
 from foldless.search.run import Found, Settings, run
+from foldless.search.score import average_auc
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -43,7 +45,7 @@ def _delegates(name: str) -> Callable[[Method], Method]:
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Search over the parameters of a linear classifier of two classes, without folds.
+    """Search over the parameters of a linear classifier, without folds.
 
     Every candidate is fitted once, on all rows, and judged by the posterior of the AUC that it will have on new
     data (`foldless.auc_posterior`). Used like ``sklearn.model_selection.GridSearchCV``.
@@ -51,7 +53,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Where candidates differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
     squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - they share one rotation of the data
     and walk along the path of strengths (``path_ == "shared"``); their fits are then exact optima, whatever
-    ``tol``, ``max_iter`` and ``solver`` say. Other candidates are fitted by scikit-learn.
+    ``tol``, ``max_iter`` and ``solver`` say. Other candidates are fitted by scikit-learn, and so are all of them where
+    there are more than two classes; what is judged then is the average AUC (see `multi_class`).
 
     Parameters
     ----------
@@ -78,13 +81,16 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     progress : bool or callable
         True shows a bar on stderr once the search has lasted two seconds; a callable is told
         (done, total, seconds to go) after every candidate.
+    multi_class : {"ovo", "ovr"}
+        With more than two classes, the average that candidates are judged by, as in `auc_posterior`: over pairs of
+        classes (Hand and Till), or over classes against the rest.
 
     Attributes
     ----------
     best_index_, best_params_ : the chosen candidate
     best_score_ : float
         Its posterior mean AUC, chosen for being large: see ``optimism_``.
-    best_posterior_ : AUCPosterior
+    best_posterior_ : AUCPosterior, or MulticlassAUCPosterior with more than two classes
         Its posterior; a note says how much the choice may have flattered it.
     best_estimator_ : its fitted scikit-learn estimator (with refit)
     results_ : dict of arrays
@@ -106,7 +112,9 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     -----
     ``fit(X, y, groups=...)`` takes labels of dependent rows, as `auc_posterior` does. Other keyword arguments go to
     ``fit`` of the estimator; `sample_weight` shapes the fits, while rows count alike in the AUC. ``score`` is the AUC
-    on the rows it is given. Each kind of warning is given once, not once per candidate.
+    on the rows it is given; with more than two classes the average `multi_class` of ``roc_auc_score``, of the scores
+    that ``best_posterior_.details["score"]`` names: odds where classes compete through a softmax, decision values
+    elsewhere. Groups and "in-sample" are for two classes. Each kind of warning is given once, not once per candidate.
 
     Examples
     --------
@@ -125,6 +133,15 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     AUCPosterior(...)
     >>> bool(search.score(X[60:], y[60:]) > 0.97)
     True
+
+    More than two classes:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": [0.1, 10.0]}).fit(X[::2, :2], y[::2])
+    >>> search.best_posterior_.pairwise.weakest()
+    (1, 2)
     """
 
     def __init__(
@@ -140,6 +157,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         error_score: Any = np.nan,
         progress: Any = False,
+        multi_class: str = "ovo",
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -151,23 +169,34 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.error_score = error_score
         self.progress = progress
+        self.multi_class = multi_class
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> FoldlessSearch:
         """Fit and judge all candidates, and choose one.
 
         Parameters
         ----------
-        X, y : training rows and their classes, two of them
+        X, y : training rows and their classes, two or more
         groups : array of shape (N,), optional
-            Labels of dependent rows: patients, sessions, runs.
+            Labels of dependent rows: patients, sessions, runs. For two classes.
         **params : passed on to ``fit`` of the estimator
         """
         settings = Settings(
-            self.method, self.prior, self.rule, self.level, self.n_jobs, self.error_score, self.progress
+            self.method,
+            self.prior,
+            self.rule,
+            self.level,
+            self.n_jobs,
+            self.error_score,
+            self.progress,
+            self.multi_class,
         )
         _check_classes(y)
-        judge = Judge(self.method, self.prior, groups)
-        found = run(Study(self.estimator, X, y, self._fit_params(params), judge), self.param_grid, settings)
+        judge = Judge(self.method, self.prior, groups, self.multi_class)
+        study = Study(self.estimator, X, y, self._fit_params(params), judge)
+        if study.several_classes:
+            _refuse_two_class_options(judge)
+        found = run(study, self.param_grid, settings)
         self._keep(found)
         return self
 
@@ -194,7 +223,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Any:
-        """The two classes, the positive one second."""
+        """The classes; of two, the positive one is second."""
         return self._best("classes_").classes_
 
     @property
@@ -227,16 +256,19 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @_delegates("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """Scores, by the chosen candidate; larger for the second of ``classes_``."""
+        """Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more."""
         check_is_fitted(self)
         return self.best_estimator_.decision_function(X)
 
     @_delegates("decision_function")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """AUC of the chosen candidate on given rows, which should not be its training rows."""
+        """AUC (average AUC) of the chosen candidate on given rows, which should not be its training rows."""
         from sklearn.metrics import roc_auc_score
 
         scores = self.decision_function(X)
+        if len(self.classes_) > 2:
+            how = {"kind": self.best_posterior_.details["score"], "multi_class": self.multi_class}
+            return average_auc(y, scores, self.classes_, sample_weight=sample_weight, **how)
         labels = _check.as_labels(y, classes=self.classes_)
         return float(roc_auc_score(labels.positive, scores, sample_weight=sample_weight))
 
@@ -250,24 +282,31 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         tags.estimator_type = own.estimator_type
         tags.classifier_tags = deepcopy(own.classifier_tags)
         if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = tags.classifier_tags.multi_label = False
+            tags.classifier_tags.multi_label = False
         tags.input_tags = deepcopy(own.input_tags)
         tags.target_tags.required, tags.target_tags.multi_output = True, False
         return tags
 
 
 def _check_classes(y: Any) -> None:
-    """Refuse anything but two classes, in words that scikit-learn's own checks look for."""
+    """Refuse anything but one class per row, in words that scikit-learn's own checks look for."""
     if y is None:
         raise InputError(
             "FoldlessSearch requires y to be passed, but the target y is None: pass the class of each row."
         )
     kind = type_of_target(y, input_name="y", raise_unknown=True)
-    if kind.startswith("multi"):
+    if kind.startswith("multi") and kind != "multiclass":
         raise InputError(
-            f"Only binary classification is supported. The type of the target is {kind}: "
-            f"keep the rows of two classes, or turn y into one class against the rest."
+            f"y must hold one class per row, and the type of this target is {kind}: fit one search per column of y."
         )
+
+
+def _refuse_two_class_options(judge: Judge) -> None:
+    """What is there for two classes only is refused before anything is fitted."""
+    if judge.method == "in-sample":
+        raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
+    if judge.groups is not None:
+        raise InputError(NO_GROUPS)
 
 
 def _chosen(index: Any, found: Found) -> tuple[Assessment, Fitted]:

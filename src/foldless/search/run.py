@@ -14,7 +14,7 @@ from foldless._check import Floats
 from foldless.auc import AUCPosterior
 from foldless.errors import InputError, PriorError, TrustWarning
 from foldless.honest.posterior import EffectPrior
-from foldless.search.candidates import Family, Params, expand, families, param_columns
+from foldless.search.candidates import Family, Params, apart, expand, families, param_columns
 from foldless.search.choice import RULES, ranks, simplest
 from foldless.search.general import Study, try_candidate
 from foldless.search.joint import JointAUC
@@ -36,6 +36,7 @@ class Settings:
     n_jobs: Any
     error_score: Any
     progress: Any
+    multi_class: str = "ovo"
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -47,6 +48,11 @@ class Settings:
         if self.method != "in-sample" and not isinstance(self.prior, EffectPrior | None):
             kind = type(self.prior).__name__
             raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {kind}.")
+        if self.multi_class not in ("ovo", "ovr"):
+            raise InputError(
+                f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got "
+                f"{self.multi_class!r}."
+            )
         _check.in_open_interval(self.level, "level")
         as_progress(self.progress)
 
@@ -89,7 +95,7 @@ def run(study: Study, param_grid: Any, settings: Settings) -> Found:
 def _tried(study: Study, candidates: list[Params], settings: Settings) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
-    found = families(study.estimator, candidates)
+    found = apart(candidates) if study.several_classes else families(study.estimator, candidates)
     progress = as_progress(settings.progress)
     counter = Counter(len(candidates), progress)
     try:

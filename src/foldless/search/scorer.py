@@ -12,7 +12,8 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
 
     For ``scoring=`` in scikit-learn. The rows that are scored must be those that were fitted, so the "split" trains
     and scores on everything: ``cv=[(rows, rows)]``. With folds the scorer would be given rows that the classifier
-    has not seen; it then warns (`TrustWarning`) that the weights do not belong to the rows.
+    has not seen; it then warns (`TrustWarning`) that the weights do not belong to the rows. With more than two classes
+    it is the average AUC over pairs of classes.
 
     Parameters
     ----------
