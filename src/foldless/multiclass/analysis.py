@@ -28,7 +28,9 @@ def posterior_of_classes(
     found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
     counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
     notes = view.notes + found.notes
-    result = posterior_of_source(TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found))
+    result = posterior_of_source(
+        TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found)
+    )
     return result, found.notes[0] if found.direction_cosine < MATERIAL else None
 
 
