@@ -53,7 +53,7 @@ class ROCPosteriorDisplay:
     >>> X, y = X[:60, :10], y[:60]
     >>> display = fl.ROCPosteriorDisplay.from_estimator(RidgeClassifier().fit(X, y), X, y)
     >>> display.line_.get_label()
-    'RidgeClassifier: AUC 0.96... (...)'
+    'RidgeClassifier: AUC 0.97... (...)'
     """
 
     def __init__(self, curves: Mapping[str, ROCCurve], notes: Mapping[str, Iterable[str]] | None = None) -> None:
