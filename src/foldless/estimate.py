@@ -15,12 +15,12 @@ from foldless.error import ErrorPosterior
 from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.scores import score_findings
 from foldless.honest.analysis import Analysis, HonestScores
-from foldless.honest.multi import NO_GROUPS
 from foldless.honest.multi.view import has_several_classes
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import statistic_of_scores
 from foldless.moments import project
 from foldless.multiclass import MulticlassAUCPosterior, posterior_from_scores, posterior_of_classes
+from foldless.multiclass.refusals import known_average, refuse_two_class_options, two_classes_only
 from foldless.prior import Prior
 from foldless.rate_pair import RatePair, SeparateScales, SharedScale
 from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
@@ -131,7 +131,7 @@ def auc_posterior(
     >>> fl.auc_posterior(model, X, y)
     AUCPosterior(...)
     """
-    _average_of(multi_class)
+    known_average(multi_class)
     if has_several_classes(estimator):
         return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
     view = take_apart(estimator, X, y, pos_label=pos_label)
@@ -181,9 +181,9 @@ def auc_posterior_from_scores(
     >>> 0.6 < post.mean < 0.95
     True
     """
-    _average_of(multi_class)
+    known_average(multi_class)
     if np.ndim(scores) == 2 and np.shape(scores)[1] > 2:
-        _refuse_two_class_options(pos_label, groups)
+        refuse_two_class_options(pos_label, groups)
         return posterior_from_scores(y, scores, prior=_effect_prior(prior), multi_class=multi_class)
     z = _check.as_scores(scores)
     labels = _check.as_labels(y, pos_label=pos_label)
@@ -213,7 +213,7 @@ def honest_scores(
     >>> fl.honest_scores(RidgeClassifier().fit(X, y), X, y).scores.shape
     (60,)
     """
-    _two_classes_only(estimator, "honest_scores")
+    two_classes_only(estimator, "honest_scores")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     return _analysed(view, None, groups, sample_weight).scores()
 
@@ -238,7 +238,7 @@ def roc_posterior(
     -------
     ROCPosterior
     """
-    _two_classes_only(estimator, "roc_posterior")
+    two_classes_only(estimator, "roc_posterior")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     if _chosen(method) == "in-sample":
@@ -285,7 +285,7 @@ def error_posterior(
     threshold = _check.as_number(threshold, "threshold")
     if covariance not in (None, "common", "per-class"):
         raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
-    _two_classes_only(estimator, "error_posterior")
+    two_classes_only(estimator, "error_posterior")
     view = take_apart(estimator, X, y, pos_label=pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
@@ -316,42 +316,13 @@ def _several_classes(
             f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
             f"{len(estimator.classes_)} ({_check.listed(estimator.classes_.tolist())}): use method='loo'."
         )
-    _refuse_two_class_options(pos_label, groups)
+    refuse_two_class_options(pos_label, groups)
     result, strained = posterior_of_classes(
         estimator, X, y, prior=_effect_prior(prior), groups=groups, sample_weight=sample_weight, multi_class=multi_class
     )
     if strained is not None:
         warnings.warn(strained, TrustWarning, stacklevel=3)
     return result
-
-
-def _two_classes_only(estimator: Any, asked: str) -> None:
-    """Refuse a classifier of more than two classes, with the way to ask about one of them."""
-    if not has_several_classes(estimator):
-        return
-    classes = estimator.classes_.tolist()
-    raise EstimatorError(
-        f"{asked} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
-        f"({_check.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
-        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
-    )
-
-
-def _refuse_two_class_options(pos_label: Any, groups: Any) -> None:
-    if pos_label is not None:
-        raise InputError(
-            f"pos_label={pos_label!r} is for two classes: leave it out; against_rest[{pos_label!r}] of the result is "
-            f"the AUC of that class against the others."
-        )
-    if groups is not None:
-        raise InputError(NO_GROUPS)
-
-
-def _average_of(multi_class: Any) -> None:
-    if multi_class not in ("ovo", "ovr"):
-        raise InputError(
-            f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got {multi_class!r}."
-        )
 
 
 def _analysed(view: LinearView, prior: Any, groups: Any, sample_weight: Any) -> Analysis:
