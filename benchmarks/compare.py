@@ -4,7 +4,7 @@
 
 Simulated pairs have a known AUC. Each problem is drawn anew (size, balance, strength, direction), so that now one and
 now the other classifier is the better one. Development sets: training rows drawn at random, the rest is the truth.
-A few minutes of one core.
+A quarter of an hour of one core.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 
-SAMPLES, SEED, LEVEL = 600, 20, 0.9
+SAMPLES, SEED, LEVEL = 2000, 20, 0.9
 SETS = ("spambase", "madelon", "text_pcmac", "pima", "wdbc")  # the five largest with independent rows
 ROWS, SPLITS = 80, 40
 

@@ -9,7 +9,7 @@ from scipy.stats import invwishart
 from sklearn.linear_model import RidgeClassifier
 
 import foldless as fl
-from foldless.comparison.best import TAIL_DF, TYPICAL, wins
+from foldless.comparison.best import TAIL_DF, typical_gap, wins
 from foldless.comparison.difference import Difference
 from foldless.comparison.loo import LooJoint
 from foldless.comparison.paired import PairedEvidence, told_apart_by_ranks
@@ -52,8 +52,8 @@ def by_brute_force(found: PairedEvidence, prior: EffectPrior) -> tuple[float, fl
     Q = (vb * ea**2 - 2 * c * ea * eb + va * eb**2) / det
     log = -(58 + 2) / 2 * np.log1p(Q / 58) - 0.5 * np.log(det)
     log = log + 0.5 * (prior.log_density(a) + prior.log_density(b))
-    width = TYPICAL * np.sqrt(2 * (1 - found.likeness[0, 1]))
-    log = log - (TAIL_DF + 1) / 2 * np.log1p(((a - b) / width) ** 2 / TAIL_DF)
+    width = typical_gap((a + b) / 2) * np.sqrt(2 * (1 - found.likeness[0, 1]))
+    log = log - (TAIL_DF + 1) / 2 * np.log1p(((a - b) / width) ** 2 / TAIL_DF) - np.log(width)
     p = np.exp(log - log.max())
     p /= p.sum()
     gap = ndtr(a / np.sqrt(2)) - ndtr(b / np.sqrt(2))

@@ -6,6 +6,8 @@ estimates: so K models cost little more than two.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
@@ -15,9 +17,9 @@ from foldless.comparison.paired import PairedEvidence
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.statistics import SeparationStatistic
 
-# Typical separation along the difference of two classifiers' directions, and the tail of its law (a Cauchy law:
-# most differences are small, some are large). In simulations the separation was 0 to 0.7; see docs/compare.md.
-TYPICAL, TAIL_DF = 0.3, 1.0
+# The separation along the difference of two classifiers' directions is typically LEAST where both are at chance, and
+# grows to SHARE of their own separation; its law has Cauchy tails. See docs/compare.md.
+LEAST, SHARE, TAIL_DF = 0.1, 0.4, 1.0
 DRAWS = 1 << 13
 MIXTURE = (np.arange(24) + 0.5) / 24  # quantiles of the scale that turns a normal law into a t
 
@@ -25,6 +27,11 @@ MIXTURE = (np.arange(24) + 0.5) / 24  # quantiles of the scale that turns a norm
 def center(statistic: SeparationStatistic) -> Floats:
     """The estimate, within the range of the prior."""
     return np.asarray(np.clip(statistic.estimate, LOW, HIGH))
+
+
+def typical_gap(separation: Any) -> Any:
+    """Typical separation along the difference of the directions of two classifiers whose own is `separation`."""
+    return np.hypot(LEAST, SHARE * separation)
 
 
 def wins(evidence: PairedEvidence) -> Floats:
@@ -37,7 +44,7 @@ def wins(evidence: PairedEvidence) -> Floats:
     V = V * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
     contrasts = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]
     V = contrasts.T @ V @ contrasts
-    P = TYPICAL**2 * contrasts.T @ evidence.likeness @ contrasts
+    P = typical_gap(estimate.mean()) ** 2 * contrasts.T @ evidence.likeness @ contrasts
     draws = _draws_of_contrasts(contrasts.T @ estimate, _positive(V), _positive(P)) @ contrasts.T
     return np.asarray(np.bincount(draws.argmax(axis=1), minlength=K) / len(draws))
 

@@ -2,7 +2,8 @@
 
     (dhat_a, dhat_b) | (delta_a, delta_b) ~ bivariate t with covariance V(delta_a, delta_b)
 
-    prior:  sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (TYPICAL s) ),    s = sqrt(2 (1 - likeness))
+    prior:  sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (s T) ) / (s T),
+            s = sqrt(2 (1 - likeness)),   T = typical_gap( (delta_a + delta_b)/2 )
 
 pi is the prior of a single classifier; s is the length of the difference of the two standardised score directions,
 so (delta_a - delta_b)/s is the separation of the classes along that difference. A product of two priors would let two
@@ -17,7 +18,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from foldless._check import Floats
-from foldless.comparison.best import TAIL_DF, TYPICAL, center, wins
+from foldless.comparison.best import LEAST, TAIL_DF, center, typical_gap, wins
 from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.paired import PairedEvidence
 from foldless.effect import SQRT2
@@ -56,16 +57,17 @@ class LooJoint:
         return replace(self, evidence=self.evidence.among([a, b]))._of_two(0, 1)
 
     def _of_two(self, a: int, b: int) -> Difference:
-        scale = TYPICAL * np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
+        apart = np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
         statistics = [self.evidence.statistics[k] for k in (a, b)]
         if any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics):
-            middle, gap = _wide_grid(scale)
+            middle, gap = _wide_grid(LEAST * apart)
             log_density = self._order_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
         else:
             middle, gap = self._fitting_grid(a, b)
             log_density = self._margin_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
         delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
-        log_density = log_density + _log_t(gap / scale, TAIL_DF)
+        scale = apart * typical_gap(middle[:, None])
+        log_density = log_density + _log_t(gap / scale, TAIL_DF) - np.log(scale)
         log_density = log_density + 0.5 * (self.prior.log_density(delta_a) + self.prior.log_density(delta_b))
         return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
 
