@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.stats import invwishart
 
+from sklearn_versions import NEW
+
+# Before version 8.2 the test runner of click mixed stderr into stdout unless told not to.
+if "mix_stderr" in inspect.signature(CliRunner).parameters:
+    CliRunner.__init__ = partialmethod(CliRunner.__init__, mix_stderr=False)
+
+# Tests that compare printed text with pages, which show what current versions of click and scikit-learn print.
+PRINTED = ("test_the_command_line_page_is_the_real_help", "test_the_code_of_a_page_prints_what_the_page_shows")
 N_DRAWS = 200_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out, by name and with the reason, what cannot be the same with old versions."""
+    for item in items if not NEW else ():
+        if getattr(item, "originalname", None) in PRINTED:
+            item.add_marker(pytest.mark.skip(reason="the pages show what current versions print"))
 
 
 def two_classes(seed: int, n0: int, n1: int, P: int, shift: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

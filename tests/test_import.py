@@ -12,12 +12,14 @@ import foldless as fl
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "matplotlib", "click", "rich", "polars", "pandas", "dask", "torch")
 # The public names; add a new one here.
 NAMES = (
-    "AUCPosterior", "AUCPosteriorDisplay", "Comparison", "ComparisonDisplay", "Diagnosis", "EffectPrior",
+    "AUCPosterior", "AUCPosteriorDisplay", "AUCPosteriors", "auc_posterior_many",
+    "Comparison", "ComparisonDisplay", "Diagnosis", "EffectPrior",
     "ErrorPosterior", "EstimatorError", "Finding", "FoldlessError", "FoldlessSearch", "FoldlessWarning",
     "HonestScores", "InputError", "LearningCurve", "LearningCurveDisplay", "MulticlassAUCPosterior",
     "OptimismWarning", "PairwiseAUCDisplay", "Prior", "PriorError", "ROCPosterior", "ROCPosteriorDisplay", "Ranking",
+    "Report", "report",
     "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
-    "auc_scorer", "baselines", "cbauc", "compare", "compare_many", "diagnose", "error_posterior", "honest_scores",
+    "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior", "honest_scores",
     "learning_curve", "plan_sample_size", "roc_posterior",
 )  # fmt: skip
 

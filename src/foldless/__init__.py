@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 _HOME = {
     "AUCPosterior": "auc",
     "AUCPosteriorDisplay": "display",
+    "AUCPosteriors": "given_weights",
     "Comparison": "comparison.two",
     "ComparisonDisplay": "display",
     "Diagnosis": "diagnosis.result",
@@ -29,6 +30,7 @@ _HOME = {
     "PairwiseAUCDisplay": "display",
     "Prior": "prior",
     "Ranking": "comparison.many",
+    "Report": "reporting.result",
     "ROCPosterior": "roc",
     "ROCPosteriorDisplay": "display",
     "SamplePlan": "plan.sample_size",
@@ -36,8 +38,9 @@ _HOME = {
     "SearchDisplay": "display",
     "auc_posterior": "estimate",
     "auc_posterior_from_scores": "estimate",
+    "auc_posterior_many": "given_weights",
     "auc_scorer": "search.scorer",
-    "cbauc": "estimate",
+    "cbauc": "given_weights",
     "compare": "comparison.two",
     "compare_many": "comparison.many",
     "diagnose": "diagnosis.run",
@@ -45,6 +48,7 @@ _HOME = {
     "honest_scores": "estimate",
     "learning_curve": "plan.learning",
     "plan_sample_size": "plan.sample_size",
+    "report": "reporting.run",
     "roc_posterior": "estimate",
     "EstimatorError": "errors",
     "FoldlessError": "errors",
@@ -54,12 +58,13 @@ _HOME = {
     "PriorError": "errors",
     "TrustWarning": "errors",
 }
-_SUBPACKAGES = ("baselines",)
+_SUBPACKAGES = ("baselines", "streaming")
 
 __all__ = ["__version__", *_HOME, *_SUBPACKAGES]
 
 if TYPE_CHECKING:
     from foldless import baselines as baselines
+    from foldless import streaming as streaming
     from foldless.auc import AUCPosterior as AUCPosterior
     from foldless.comparison.many import Ranking as Ranking
     from foldless.comparison.many import compare_many as compare_many
@@ -83,11 +88,13 @@ if TYPE_CHECKING:
     from foldless.errors import TrustWarning as TrustWarning
     from foldless.estimate import auc_posterior as auc_posterior
     from foldless.estimate import auc_posterior_from_scores as auc_posterior_from_scores
-    from foldless.estimate import cbauc as cbauc
     from foldless.estimate import error_posterior as error_posterior
     from foldless.estimate import honest_scores as honest_scores
     from foldless.estimate import roc_posterior as roc_posterior
     from foldless.findings.finding import Finding as Finding
+    from foldless.given_weights import AUCPosteriors as AUCPosteriors
+    from foldless.given_weights import auc_posterior_many as auc_posterior_many
+    from foldless.given_weights import cbauc as cbauc
     from foldless.honest.analysis import HonestScores as HonestScores
     from foldless.honest.posterior import EffectPrior as EffectPrior
     from foldless.moments import ScoreStats as ScoreStats
@@ -97,6 +104,8 @@ if TYPE_CHECKING:
     from foldless.plan.sample_size import SamplePlan as SamplePlan
     from foldless.plan.sample_size import plan_sample_size as plan_sample_size
     from foldless.prior import Prior as Prior
+    from foldless.reporting.result import Report as Report
+    from foldless.reporting.run import report as report
     from foldless.roc import ROCPosterior as ROCPosterior
     from foldless.search.meta import FoldlessSearch as FoldlessSearch
     from foldless.search.scorer import auc_scorer as auc_scorer

@@ -50,7 +50,11 @@ class ScorePosterior:
 
     def scaled(self, factor: Any) -> ScorePosterior:
         """The same with all scores multiplied by a factor."""
-        return replace(self, mean0=self.mean0 * factor, mean1=self.mean1 * factor, unit=self.unit * factor)
+        with np.errstate(over="ignore"):
+            mean0, mean1, unit = self.mean0 * factor, self.mean1 * factor, self.unit * factor
+        if not np.all(np.isfinite([mean0, mean1, unit])):
+            raise InputError("the scores overflow: rescale w, or X before the fit.")
+        return replace(self, mean0=mean0, mean1=mean1, unit=unit)
 
     def mean_auc(self) -> Any:
         """E[AUC] = t_k.cdf(a sqrt(k/s) / sqrt(2 + c^2)): the paper's CBAUC."""

@@ -14,71 +14,27 @@ from foldless.auc import AUCPosterior
 from foldless.error import ErrorPosterior
 from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.scores import score_findings
+from foldless.given_weights import cbauc as cbauc
+from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
 from foldless.honest.analysis import Analysis, HonestScores
 from foldless.honest.multi.view import has_several_classes
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import statistic_of_scores
-from foldless.moments import project
 from foldless.multiclass import MulticlassAUCPosterior, posterior_from_scores, posterior_of_classes
 from foldless.multiclass.refusals import known_average, refuse_two_class_options, two_classes_only
 from foldless.prior import Prior
 from foldless.rate_pair import RatePair, SeparateScales, SharedScale
 from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.streaming.view import is_estimator, stream_view
 
 Method = Literal["auto", "loo", "in-sample"]
 MultiClass = Literal["ovo", "ovr"]
 
 
-def cbauc(w: Any, X: Any, y: Any, *, prior: Prior | None = None, pos_label: Any = None) -> Any:
-    """The paper's number: posterior expectation of the AUC of linear classifiers on their training data.
-
-    With the posterior hyperparameters of `prior` (Hassan et al. 2019, Proposition 1),
-
-        CBAUC(w) = t_k.cdf( a sqrt(k/s) / sqrt(2 + 1/nu0* + 1/nu1*) ),
-        a = w'(m1* - m0*),  s = w'S*w,  k = kappa + N - P + 1.
-
-    It costs one pass over X. Unless there are far fewer features than rows it is badly optimistic;
-    `auc_posterior` is the honest question to ask.
-
-    Parameters
-    ----------
-    w : array of shape (P,) or (P, K)
-        Weights of one classifier, or of K of them, one per column.
-    X : array, sparse matrix or data frame of shape (N, P)
-    y : array of shape (N,)
-        Two classes of any type; the later in sorted order is the positive one.
-    prior : Prior, optional
-        `Prior.paper()` by default.
-    pos_label : optional
-        The class that high scores stand for, if not the later one.
-
-    Returns
-    -------
-    float, or array of shape (K,) for a matrix of weights.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> round(fl.cbauc([-1.0, -1.0, 1.0, 1.0], X[50:], y[50:]), 4)
-    0.9175
-    """
-    prior = _conjugate_prior(prior)
-    M = _check.as_matrix(X)
-    W = _check.as_weights(w, M.shape[1])
-    labels = _check.as_labels(y, pos_label=pos_label)
-    _check.same_length(M.shape[0], labels.positive.size)
-    scores = project(M, W)
-    _check.finite_scores(scores, M)
-    mean = in_sample.mean_auc(M, labels.positive, W, scores, prior)
-    return float(mean) if W.ndim == 1 else mean
-
-
 def auc_posterior(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     method: Method = "auto",
     prior: Any = None,
@@ -93,6 +49,9 @@ def auc_posterior(
     ----------
     estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
     X, y : the data that it was fitted on
+        Tables that do not fit into memory are read in blocks: memory maps, Parquet files (y is the name of the label
+        column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). Arrays on a GPU
+        go with weights and "in-sample".
     method : {"auto", "loo", "in-sample"}
         "loo" (the default under "auto") judges every row by what its score would have been without it,
         in closed form; nothing is refitted. "in-sample" is the paper's model on the training scores:
@@ -134,10 +93,12 @@ def auc_posterior(
     known_average(multi_class)
     if has_several_classes(estimator):
         return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
-    view = take_apart(estimator, X, y, pos_label=pos_label)
+    if is_out_of_core(X, y) and _chosen(method) == "in-sample" and not is_estimator(estimator):
+        return posterior_of_weights(estimator, X, y, conjugate_prior(prior, groups, sample_weight), pos_label)
+    view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     if _chosen(method) == "in-sample":
-        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        conjugate = conjugate_prior(prior, groups, sample_weight)
         effect = in_sample.separation(view, conjugate)
         return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
@@ -190,7 +151,7 @@ def auc_posterior_from_scores(
     _check.same_length(z.size, labels.positive.size, "there are {} scores")
     if min(labels.n0, labels.n1) < 2:
         raise InputError("each class needs at least two rows: the spread of one score is unknown.")
-    if np.ptp(z) == 0:
+    if np.all(z == z[0]):
         raise InputError("scores are all equal: they rank no row above another.")
     codes = None if groups is None else _check.as_groups(groups, labels.positive, fewest=2)
     statistic = statistic_of_scores(z, labels.positive, codes)
@@ -199,7 +160,7 @@ def auc_posterior_from_scores(
 
 
 def honest_scores(
-    estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
+    estimator: Any, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
 ) -> HonestScores:
     """Leave-one-out scores and leave-pair-out AUC from one fit; parameters as in `auc_posterior`.
 
@@ -214,14 +175,14 @@ def honest_scores(
     (60,)
     """
     two_classes_only(estimator, "honest_scores")
-    view = take_apart(estimator, X, y, pos_label=pos_label)
+    view = _view(estimator, X, y, pos_label)
     return _analysed(view, None, groups, sample_weight).scores()
 
 
 def roc_posterior(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     method: Method = "auto",
     prior: Any = None,
@@ -239,10 +200,10 @@ def roc_posterior(
     ROCPosterior
     """
     two_classes_only(estimator, "roc_posterior")
-    view = take_apart(estimator, X, y, pos_label=pos_label)
+    view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     if _chosen(method) == "in-sample":
-        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        conjugate = conjugate_prior(prior, groups, sample_weight)
         curves = SeparationCurves(in_sample.separation(view, conjugate))
         return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
@@ -253,7 +214,7 @@ def roc_posterior(
 def error_posterior(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     method: Method = "auto",
     prior: Any = None,
@@ -266,6 +227,8 @@ def error_posterior(
 ) -> ErrorPosterior:
     """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted linear classifier.
 
+    Parameters that are not listed are those of `auc_posterior`; with "loo" there is no prior here.
+
     Parameters
     ----------
     threshold : float
@@ -276,8 +239,6 @@ def error_posterior(
         In-sample only: one covariance for both classes (the default), or one for each (Dalton and
         Dougherty 2011). With "loo" each class has its own spread.
 
-    The other parameters are those of `auc_posterior`; with "loo" there is no prior here.
-
     Returns
     -------
     ErrorPosterior
@@ -286,11 +247,11 @@ def error_posterior(
     if covariance not in (None, "common", "per-class"):
         raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
     two_classes_only(estimator, "error_posterior")
-    view = take_apart(estimator, X, y, pos_label=pos_label)
+    view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
     share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
     if _chosen(method) == "in-sample":
-        conjugate = _conjugate_prior(prior, groups, sample_weight)
+        conjugate = conjugate_prior(prior, groups, sample_weight)
         rates = _in_sample_rates(view, conjugate, threshold, covariance or "common")
         return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     if prior is not None or covariance is not None:
@@ -298,6 +259,11 @@ def error_posterior(
     answer = _analysed(view, None, groups, sample_weight)
     rates = SeparateScales(*answer.class_effects(threshold))
     return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, answer.notes)
+
+
+def _view(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
+    take = stream_view if is_out_of_core(X, y) else take_apart
+    return take(estimator, X, y, pos_label=pos_label)
 
 
 def _several_classes(
@@ -311,6 +277,8 @@ def _several_classes(
     pos_label: Any,
     multi_class: str,
 ) -> MulticlassAUCPosterior:
+    if is_out_of_core(X, y):
+        raise EstimatorError("classifiers of more than two classes need X in memory: load it as an array.")
     if _chosen(method) == "in-sample":
         raise EstimatorError(
             f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
@@ -355,18 +323,6 @@ def _chosen(method: Any) -> str:
     if method not in ("auto", "loo", "in-sample"):
         raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {method!r}.")
     return "in-sample" if method == "in-sample" else "loo"
-
-
-def _conjugate_prior(prior: Any, groups: Any = None, sample_weight: Any = None) -> Prior:
-    if groups is not None:
-        raise InputError("the in-sample method takes rows as independent and has no groups: use method='loo'.")
-    if sample_weight is not None:
-        raise InputError("the in-sample method does not look at how the fit was made: leave sample_weight out.")
-    if prior is None:
-        return Prior.paper()
-    if not isinstance(prior, Prior):
-        raise PriorError(f"the in-sample method takes a Prior such as Prior.paper(), got {type(prior).__name__}.")
-    return prior
 
 
 def _effect_prior(prior: Any) -> EffectPrior:

@@ -20,6 +20,7 @@ from scipy.special import gammaln
 
 from foldless import _check
 from foldless._check import Array, Floats
+from foldless.errors import InputError
 from foldless.grid import GridEffect
 from foldless.student import StudentEffect
 
@@ -51,6 +52,7 @@ class WithinSpectrum:
 
 def spectrum(X: Any, positive: Array) -> WithinSpectrum:
     """Decompose the data once; the smaller of the N x N and P x P Gram matrices is used."""
+    _check.sane_size(X)
     M = np.asarray(X.todense() if _check.is_sparse(X) else X, dtype=np.float64)
     means = np.stack([M[~positive].mean(axis=0), M[positive].mean(axis=0)])
     delta = means[1] - means[0]
@@ -107,17 +109,21 @@ def adaptive_effect(data: WithinSpectrum, difference: float, scatter: float, nor
 
     `difference` is w'Delta_hat, `scatter` is w'Ww and `norm2` is w'w.
     """
+    if not (0 < norm2 < np.inf and np.isfinite(scatter)):
+        raise InputError("the squares of the weights or of the scores are lost: rescale w, or X before the fit.")
+    # The separation does not depend on the length of w.
+    difference, scatter, norm2 = difference / float(np.sqrt(norm2)), scatter / norm2, 1.0
     typical = max(float(data.eigenvalues.sum()) / (data.n_features * max(data.n0 + data.n1 - 2, 1)), 1e-300)
     nu, d, s = np.meshgrid(data.n_features / TAU2, DF, SCALE * typical, indexing="ij")
     log_weights = log_evidence(data, nu, d, s).ravel()
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
-    density = np.zeros_like(POINTS)
+    log_density = np.full_like(POINTS, -np.inf)
     for i in np.flatnonzero(weights > NEGLIGIBLE):
         effect = _component(data, difference, scatter, norm2, nu.ravel()[i], d.ravel()[i], s.ravel()[i])
-        density += weights[i] * np.exp(effect.logpdf(POINTS))
-    with np.errstate(divide="ignore"):
-        return GridEffect(POINTS, np.log(density))
+        # In logarithms: far beyond the grid all densities vanish, and the mass belongs to its end.
+        log_density = np.logaddexp(log_density, np.log(weights[i]) + effect.logpdf(POINTS))
+    return GridEffect(POINTS, log_density)
 
 
 def _component(

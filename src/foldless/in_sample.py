@@ -17,7 +17,7 @@ from foldless.conjugate import ScorePosterior, class_update, degrees_of_freedom,
 from foldless.effect import SQRT2, Effect
 from foldless.evidence import adaptive_effect, spectrum
 from foldless.grid import GridEffect
-from foldless.moments import ScoreStats, feature_moments
+from foldless.moments import ScoreStats, feature_moments, prepared
 from foldless.prior import Prior
 from foldless.student import StudentEffect
 
@@ -32,6 +32,17 @@ def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prio
     trace = posterior_trace(prior, *feature_moments(X, positive)) if prior.family == "scaled-identity" else None
     stats = ScoreStats.from_classes(np.ldexp(scores, -exponent), positive)
     return update(stats, prior.along(np.ldexp(weights, -exponent)), trace=trace).scaled(np.ldexp(1.0, exponent))
+
+
+def posterior_along(X: Any, y: Any, w: Any, prior: Prior, pos_label: Any) -> tuple[ScorePosterior, ScoreStats]:
+    """The same for weights (P,) or (P, K) and any kind of table, which is read once and never held whole."""
+    identity = prior.family == "scaled-identity"
+    ready = prepared(X, y, w, pos_label=pos_label, columns=identity, unit_length=True)
+    along = prior.along(ready.weights)  # while the device works, where there is one
+    summary = ready.collect()
+    trace = posterior_trace(prior, *summary.columns) if summary.columns is not None else None
+    post = update(summary.stats, along, trace=trace)
+    return post.scaled(np.ldexp(1.0, summary.exponent)) if np.any(summary.exponent) else post, summary.stats
 
 
 def view_posterior(view: LinearView, prior: Prior) -> ScorePosterior:
@@ -49,6 +60,8 @@ def separation(view: LinearView, prior: Prior) -> Effect:
 
 def adaptive_separation(X: Any, positive: Any, weights: Floats, scores: Floats) -> GridEffect:
     """The same under `Prior.adaptive()`, whose hyperparameters the data choose."""
+    exponent = np.frexp(np.max(np.abs(weights)))[1]
+    weights, scores = np.ldexp(weights, -exponent), np.ldexp(scores, -exponent)
     stats = ScoreStats.from_classes(scores, positive)
     return adaptive_effect(
         spectrum(X, positive),

@@ -34,10 +34,11 @@ def t_cdf(t: Any, df: Any) -> Any:
         return ndtr(t)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.square(t / np.sqrt(df))
-        body = 0.5 * betainc(0.5, df / 2, ratio / (1 + ratio))
-        tail = 0.5 * betainc(df / 2, 0.5, 1 / (1 + ratio))
-    # Each form is exact where it is small; an infinite ratio belongs to the tail.
-    upper = np.where(ratio > 1, tail, 0.5 - np.where(np.isfinite(ratio), body, 0.5))
+        near = ratio <= 1
+        # Each form is exact where it is small; an infinite ratio belongs to the tail.
+        share = np.where(near, ratio / (1 + ratio), 1 / (1 + ratio))
+        part = 0.5 * betainc(np.where(near, 0.5, df / 2), np.where(near, df / 2, 0.5), share)
+    upper = np.where(near, 0.5 - part, part)
     return np.where(t > 0, 1 - upper, upper)
 
 

@@ -23,7 +23,9 @@ from foldless.honest.problem import Problem
 from foldless.honest.result import Removed
 from foldless.honest.row_scores import Honest, by_row
 from foldless.honest.sampling import evaluated_rows
+from foldless.honest.streamed import refuse_surrogate, refuse_unless_tall, streamed_design
 from foldless.honest.surrogate import surrogate_problem
+from foldless.sources.matrix import LazyMatrix
 
 if TYPE_CHECKING:
     from foldless.anatomy import LinearView
@@ -58,16 +60,27 @@ def remove_rows(
     -------
     Removed
     """
+    streamed = isinstance(view.X, LazyMatrix)
+    if not streamed:  # else in the first pass
+        _check.sane_size(view.X)
+        _check.unequal_scores(view.scores())
     weight, codes = _checked_weight(sample_weight, view), _checked_groups(groups, view)
     rows = evaluated_rows(view.labels.positive, codes, max_rows)
+    if streamed:
+        refuse_unless_tall(view, codes)
     objective = describe(view, weight)
+    if objective is None and streamed:
+        raise refuse_surrogate(_named(view))
     if objective is None:
         return _with_surrogate(view, weight, rows, codes)
     return _with_objective(view, objective, rows, codes)
 
 
 def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None) -> Removed:
-    design, plain = optimum(objective)
+    design: Any = None
+    if isinstance(objective.X, LazyMatrix):
+        objective, design = streamed_design(objective, rows)
+    design, plain = optimum(objective, design)
     found = nearest_on_path(objective, design, plain)
     z, loss = found.point.scores, objective.loss
     problem = Problem(
@@ -96,7 +109,6 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
 
 def _with_surrogate(view: LinearView, weight: Floats | None, rows: Ints, codes: Ints | None) -> Removed:
     problem, match = surrogate_problem(view, weight)
-    name = "bare or mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     return _removed(
         problem,
         _honest(problem, rows, codes),
@@ -107,8 +119,12 @@ def _with_surrogate(view: LinearView, weight: Floats | None, rows: Ints, codes: 
         polished=False,
         direction_cosine=1.0,
         match=match,
-        notes=(_note_on_surrogate(name, match), *_note_on_subset(rows, view)),
+        notes=(_note_on_surrogate(_named(view), match), *_note_on_subset(rows, view)),
     )
+
+
+def _named(view: LinearView) -> str:
+    return "bare or mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
 
 
 def _honest(problem: Problem, rows: Ints, codes: Ints | None) -> Honest:

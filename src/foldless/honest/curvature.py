@@ -37,6 +37,11 @@ class Curvature:
             return B
         return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 
+    def leverage(self, design: Design) -> Floats:
+        """G_ii of every row."""
+        lengths = design.squared_rows(self.root, self.centre)
+        return lengths if self.centre is None else lengths + 1.0 / self.total
+
 
 def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) -> Curvature:
     """Curvature of the objective where the losses have curvature D."""
@@ -56,7 +61,7 @@ def inverse_root(H: Floats) -> Floats:
 
     H is first scaled to unit diagonal: columns in different units then cost no accuracy.
     """
-    diagonal = np.sqrt(np.diag(H))
+    diagonal = np.sqrt(np.maximum(np.diag(H), 0.0))
     scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
     unit = H * scale * scale[:, None]
     lower, failed = lapack.dpotrf(unit, lower=1)

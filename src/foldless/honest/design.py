@@ -22,6 +22,7 @@ from foldless.errors import InputError
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 
+CANCELLED = 1e-6  # a centred square this small against the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
 
 
@@ -70,6 +71,14 @@ class Design:
         dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         return dense if centre is None else dense - centre
 
+    def squared_rows(self, root: Floats, centre: Floats | None) -> Floats:
+        """|root' (a_i - centre)|^2 of every row, in bounded blocks."""
+        out = np.empty(self.n_rows)
+        for part in blocks(self.n_rows, root.shape[0]):
+            seen = self.rows(part, centre) @ root
+            out[part] = np.einsum("ij,ij->i", seen, seen)
+        return out
+
     def coefficients(self, w: Floats, scores: Floats) -> Floats:
         """Coordinates of the weight vector w, given its scores A w."""
         if self.pivots is None:
@@ -90,7 +99,12 @@ def gram_of_rows(X: Any, *, centred: bool) -> Floats:
     """K = A A', A the rows of X, less their mean if `centred`; N x N, one pass over X in blocks of columns."""
     if is_sparse(X):
         K = np.asarray((X @ X.T).toarray(), dtype=np.float64)
-        return _double_centred(K) if centred else K
+        if not centred:
+            return K
+        inner = _double_centred(K)
+        if np.all(np.diag(inner) >= CANCELLED * np.diag(K)):
+            return inner
+        X = X.toarray()  # rows far from zero are hardly sparse
     K = np.zeros((X.shape[0],) * 2)
     for part in blocks(X.shape[1], X.shape[0]):
         columns = np.asarray(X[:, part], dtype=np.float64)
@@ -134,7 +148,19 @@ def _sparse_gram(matrix: Any, d: Floats, centre: Floats | None) -> Floats:
     if centre is None:
         return raw
     cross = np.outer(matrix.T @ d, centre)
-    return np.asarray(raw - cross - cross.T + d.sum() * np.outer(centre, centre))
+    centred = np.asarray(raw - cross - cross.T + d.sum() * np.outer(centre, centre))
+    far = np.flatnonzero(np.diag(centred) < CANCELLED * np.diag(raw))
+    return centred if far.size == 0 else _with_far_columns(centred, far, matrix, d, centre)
+
+
+def _with_far_columns(centred: Floats, far: Ints, matrix: Any, d: Floats, centre: Floats) -> Floats:
+    """Columns whose mean dwarfs their spread, from centred values: a difference of sums has no digits left."""
+    columns = matrix[:, far].toarray() - centre[far]
+    weighted = columns * d[:, None]
+    product = np.asarray(matrix.T @ weighted) - np.outer(centre, weighted.sum(axis=0))
+    product[far] = columns.T @ weighted
+    centred[:, far], centred[far, :] = product, product.T
+    return centred
 
 
 def _double_centred(K: Floats) -> Floats:

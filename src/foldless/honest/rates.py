@@ -22,6 +22,7 @@ from foldless.student import StudentEffect
 
 # Scores whose spread is below this share of their distance from the threshold say which side they are on, no more.
 TIED = 1e-6
+FARTHEST = 1e70  # beyond all scores, and its square is still a number
 # Less smoothing than for the AUC: at a threshold only the nearby scores matter.
 RATE_BANDWIDTH = 1.0
 BEYOND = 1.5  # how much further than their number n rows are believed, in probits
@@ -41,6 +42,7 @@ def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
 def class_effects(removed: Removed, noise_share: float, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """Standardised distances of the negative and the positive class above the threshold."""
     negative, positive = pair_scores(removed)
+    threshold = float(np.clip(threshold, -FARTHEST, FARTHEST))
     codes = removed.groups
     groups = (None, None) if codes is None else (codes[removed.rows0], codes[removed.rows1])
     return (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from foldless._check import Floats
-from foldless.honest.design import Ints, blocks
+from foldless.honest.design import Ints
 from foldless.honest.problem import Problem
-from foldless.honest.removal import bystander_shift, cross_shifts, single_shifts, within_influence
+from foldless.honest.removal import MAX_LEVERAGE, bystander_shift, cross_shifts, single_shifts, within_influence
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,9 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
 
 
 def _all_single(problem: Problem) -> Floats:
-    out = np.empty(problem.positive.size)
-    for part in blocks(out.size, problem.curvature.root.shape[0]):
-        rows = np.arange(part.start, part.stop)
-        out[rows] = single_shifts(problem.local_model(rows))
-    return out
+    diagonal = problem.curvature.leverage(problem.design)
+    slack = 1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE)
+    return np.asarray(diagonal * problem.g / slack)
 
 
 def _read_single(problem: Problem, shifts: Floats) -> Floats:

@@ -112,6 +112,7 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
     """The statistic of held-out scores: no training noise."""
+    scores = unit_size(scores)
     z1, z0 = scores[positive], scores[~positive]
     codes = (None, None) if groups is None else (groups[positive], groups[~positive])
     spread = Spread(z1 - z0.mean(), z1.mean() - z0, *codes)
@@ -140,6 +141,11 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
         df=spread.df(),
         pair_auc=auc,
     )
+
+
+def unit_size(scores: Floats) -> Floats:
+    """Scores (N,) or (N, K), the largest of each column near 1. Powers of two cost no digits, ranks have no scale."""
+    return np.asarray(np.ldexp(scores, -np.frexp(np.max(np.abs(scores), axis=0))[1]))
 
 
 def clustered_square(effects: Floats, groups: Ints) -> float:

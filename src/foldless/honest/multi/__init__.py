@@ -50,6 +50,8 @@ def remove_rows_of_classes(
     """
     if groups is not None:
         raise InputError(NO_GROUPS)
+    _check.sane_size(view.X)
+    _check.unequal_scores(view.scores())
     weight = None if sample_weight is None else _check.as_row_weights(sample_weight, view.codes.size)
     most = int(np.sqrt(max_entries / len(view.classes)))
     return (

@@ -172,7 +172,8 @@ def _verify(view: ClassesView, estimator: Any, X: Any) -> None:
         with back.quiet_names():
             expected = np.asarray(estimator.decision_function(back.sampled_rows(X, anatomy.VERIFIED_ROWS)))
     except Exception as err:
-        raise EstimatorError(f"{name} cannot score X ({err}): pass X as it was given to fit.") from err
+        told = " ".join(str(err).split())
+        raise EstimatorError(f"{name} cannot score X ({told}): pass X as it was given to fit.") from err
     rows = back.sampled_rows(view.X, anatomy.VERIFIED_ROWS)
     per_class = zip(view.weights, view.intercepts, expected.T, strict=False)
     if expected.shape[1:] != (len(view.classes),) or not all(back.agrees(rows, w, b, z) for w, b, z in per_class):

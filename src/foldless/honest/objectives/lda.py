@@ -7,7 +7,8 @@ c = m1 m0/N and shrinkage q,
     w_ridge = kappa M^-1 Delta,     kappa = c (2 - d),   d = class difference of the ridge scores,
 
 so the two differ by the factor N / (kappa (1 - q)) only. A row has mass 1, except that the solvers "lsqr" and "eigen"
-weight each class covariance by its prior: then a class has mass N x prior. Priors also move the intercept.
+weight each class covariance by its prior: then a class has mass N x prior. Priors also move the intercept. Before
+scikit-learn 1.9.1 the solver "svd" had N - 2 in place of the first N; the fitted weights tell.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import numpy as np
 
 from foldless._check import Floats
 from foldless.errors import InputError
-from foldless.honest.design import Bools
 from foldless.honest.losses import SquaredLoss
 from foldless.honest.objective import Objective, Removal
 from foldless.honest.objectives._rows import targets
+from foldless.moments import Moments, feature_moments
 
 if TYPE_CHECKING:
     from foldless.anatomy import LinearView
@@ -41,14 +42,15 @@ def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None
         # A singular scatter is inverted by dropping directions, which no ridge penalty does.
         return None
     kept, mass = 1.0 - min(q, MAX_SHRINKAGE), _row_mass(view)
-    means = _class_means(view.X, positive)
+    columns = feature_moments(view.X, positive)
+    means = np.stack([c.mean for c in columns])
     readout = _readout(view, mass, means, kept)
     total1, total0 = readout.mass1, readout.mass0
     mean_score = float((total1 * means[1] + total0 * means[0]) @ view.weights / N)
     return Objective(
         name="linear discriminant analysis",
         loss=SquaredLoss(targets(view.labels), mass),
-        lam=(1.0 - kept) / kept * _within_scatter(view.X, positive, means, mass) / P,
+        lam=(1.0 - kept) / kept * _within_scatter(columns, (total0, total1)) / P,
         X=view.X,
         weights=view.weights / readout.slope,
         intercept=(total1 - total0) / N - mean_score / readout.slope,
@@ -71,6 +73,7 @@ class DiscriminantScale:
     kept: float  # 1 - q
     difference: float  # d of the full fit
     log_odds: float | None  # None: follows the class counts
+    lost: int = 0  # what the solver takes off N in the covariance, 0 or 2
 
     @property
     def slope(self) -> float:
@@ -94,7 +97,7 @@ class DiscriminantScale:
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
         N = mass1 + mass0
-        return N / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
+        return (N - self.lost) / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
 
     def _sum_tz(self) -> float:
         # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.
@@ -103,10 +106,21 @@ class DiscriminantScale:
 
 
 def _readout(view: LinearView, mass: Floats, means: Floats, kept: float) -> DiscriminantScale:
-    N, mass1 = mass.size, float(mass[view.labels.positive].sum())
-    # (1 - q)/N Delta' w_lda = Delta' M^-1 Delta =: r,  and d = 2 c r / (1 + c r).
-    cr = mass1 * (N - mass1) / N * kept / N * float((means[1] - means[0]) @ view.weights)
-    return DiscriminantScale(mass1, N - mass1, kept, 2.0 * cr / (1.0 + cr), _log_odds(view))
+    N, mass1, lost = mass.size, float(mass[view.labels.positive].sum()), _lost(view)
+    # (1 - q)/(N - lost) Delta' w_lda = Delta' M^-1 Delta =: r,  and d = 2 c r / (1 + c r).
+    cr = mass1 * (N - mass1) / N * kept / (N - lost) * float((means[1] - means[0]) @ view.weights)
+    return DiscriminantScale(mass1, N - mass1, kept, 2.0 * cr / (1.0 + cr), _log_odds(view), lost)
+
+
+def _lost(view: LinearView) -> int:
+    """0 or 2, whichever the weights obey: W w = (N - lost) Delta for the solver "svd", which knows no shrinkage."""
+    est: Any = view.estimator
+    if est.solver != "svd":
+        return 0
+    z, positive = view.scores(), view.labels.positive
+    within = sum(float(np.sum((z[rows] - z[rows].mean()) ** 2)) for rows in (positive, ~positive))
+    between = float(z[positive].mean() - z[~positive].mean())
+    return 2 if abs(within - (z.size - 2) * between) < abs(within - z.size * between) else 0
 
 
 def _row_mass(view: LinearView) -> Floats:
@@ -137,11 +151,6 @@ def _shrinkage(est: Any) -> float | None:
     return 0.0 if est.shrinkage is None else float(est.shrinkage)
 
 
-def _class_means(X: Any, positive: Bools) -> Floats:
-    members = np.vstack([~positive, positive]).astype(np.float64)
-    return np.asarray(members @ X / members.sum(axis=1, keepdims=True), dtype=np.float64)
-
-
-def _within_scatter(X: Any, positive: Bools, means: Floats, mass: Floats) -> float:
-    """tr W."""
-    return float(mass @ ((X - means[positive.astype(int)]) ** 2).sum(axis=1))
+def _within_scatter(columns: tuple[Moments, Moments], mass: tuple[float, float]) -> float:
+    """tr W; all rows of a class weigh the same."""
+    return sum(m / c.n * float(c.scatter.sum()) for c, m in zip(columns, mass, strict=True))

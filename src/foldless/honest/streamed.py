@@ -1,0 +1,261 @@
+"""Leave-one-out from P x P sums: the design of a table that is not in memory, for many more rows than columns.
+
+Two passes over X. The first makes the scores, the slopes, the curvature (P x P) and picks up the rows on which pairs
+are evaluated; the second finds the leverage of every row. The formulas are those of the method in memory, and so is the
+answer. A fit that is not at its optimum costs three more passes for each Newton step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foldless import _check
+from foldless._check import Array, Floats
+from foldless.errors import EstimatorError, InputError
+from foldless.honest.design import Design, Ints, _with_constant
+from foldless.honest.objective import Objective
+from foldless.sources.block import Block
+from foldless.sources.matrix import LazyMatrix, Rows
+from foldless.sources.sums import finite_block_scores
+
+if TYPE_CHECKING:
+    from foldless.anatomy import LinearView
+
+
+def refuse_unless_tall(view: LinearView, codes: Ints | None) -> None:
+    """What the streamed form does not do."""
+    N, P = view.X.shape
+    if codes is not None:
+        raise InputError("groups need X in memory: load X, or leave groups out if the rows are independent.")
+    if P + 1 >= N:
+        raise InputError(f"the streamed leave-one-out method is for more rows than columns, got {N} x {P}: load X.")
+
+
+def refuse_surrogate(name: str) -> EstimatorError:
+    """A classifier without a closed form needs its rows in memory."""
+    return EstimatorError(
+        f"leaving rows out has no closed form for {name}, and its stand-in needs X in memory: use logistic regression, "
+        f"ridge or LDA with an L2 penalty, load X, or judge held-out scores with auc_posterior_from_scores."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSums:
+    """Total weight, weighted mean row and weighted scatter (P x P); parts add exactly."""
+
+    total: float
+    mean: Floats
+    scatter: Floats
+
+    @classmethod
+    def of(cls, X: Any, d: Floats) -> WeightedSums:
+        total = float(d.sum())
+        design = Design(X)
+        mean = design.mean(d) if total > 0 else np.zeros(X.shape[1])
+        return cls(total, mean, design.gram(d, mean))
+
+    def __add__(self, other: WeightedSums) -> WeightedSums:
+        total = self.total + other.total
+        if total <= 0:
+            return self
+        step, share = other.mean - self.mean, other.total / total
+        scatter = self.scatter + other.scatter
+        scatter += np.outer(step, step * (self.total * share))
+        return WeightedSums(total, self.mean + step * share, scatter)
+
+    def about(self, centre: Floats | None) -> Floats:
+        """Scatter about another row; about zero for None."""
+        step = self.mean if centre is None else self.mean - centre
+        return self.scatter + self.total * np.outer(step, step)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass:
+    """Scores without intercept, curvature, slopes, the rows to be kept, and the largest number in X."""
+
+    linear: Rows
+    curvature: WeightedSums
+    back: Floats
+    kept: Rows
+    size: float
+
+    def __add__(self, other: FirstPass) -> FirstPass:
+        return FirstPass(
+            self.linear + other.linear,
+            self.curvature + other.curvature,
+            self.back + other.back,
+            self.kept + other.kept,
+            max(self.size, other.size),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStatistic:
+    """What `FirstPass` takes from a block of rows; `loss` is the kind of loss, `constant` a column to append."""
+
+    weights: Floats
+    intercept: float
+    loss: Any
+    constant: float
+
+    def __call__(self, block: Block, target: Floats, weight: Floats, wanted: Array) -> FirstPass:
+        linear = finite_block_scores(block, self.weights)
+        scores = linear + self.intercept
+        loss = replace(self.loss, target=target, weight=weight)
+        rows = Design(_with_constant(block.X, self.constant))
+        return FirstPass(
+            Rows((linear,)),
+            WeightedSums.of(rows.matrix, loss.curvature(scores)),
+            rows.back(loss.gradient(scores), None),
+            Rows((rows.rows(np.flatnonzero(wanted), None),)),
+            _size(block.X),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedDesign:
+    """A `Design` whose rows are read when a product needs them; products that are known already are not repeated."""
+
+    matrix: LazyMatrix
+    constant: float
+    kept_index: Ints
+    kept: Floats
+    known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
+    known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
+    pivots: None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.matrix.shape[0]
+
+    def scores(self, coef: Floats) -> Floats:
+        """A c: one pass."""
+        if self.constant == 0:
+            return self.matrix.project(coef)
+        return np.asarray(self.matrix.project(coef[:-1]) + self.constant * coef[-1])
+
+    def back(self, g: Floats, centre: Floats | None) -> Floats:
+        """(A - 1 centre')' g: one pass."""
+        known = _known(self.known_back, g)
+        product: Floats = self.matrix.total(Back(self.constant), g) if known is None else known
+        self.known_back[:] = [(g, product)]
+        return product if centre is None else product - centre * g.sum()
+
+    def mean(self, d: Floats) -> Floats:
+        """Mean row under the weights d: one pass, which `gram` shares."""
+        return self._sums(d).mean
+
+    def gram(self, d: Floats, centre: Floats | None) -> Floats:
+        """(A - 1 centre')' diag(d) (A - 1 centre')."""
+        return self._sums(d).about(centre)
+
+    def rows(self, index: Any, centre: Floats | None) -> Floats:
+        """The rows that were kept."""
+        if not np.array_equal(index, self.kept_index):
+            raise TypeError("a streamed design holds the evaluated rows only")
+        return self.kept if centre is None else self.kept - centre
+
+    def squared_rows(self, root: Floats, centre: Floats | None) -> Floats:
+        """|root' (a_i - centre)|^2 of every row: one pass."""
+        lengths: Floats = self.matrix.total(SquaredRows(self.constant, root, centre)).joined()
+        return lengths
+
+    def coefficients(self, w: Floats, scores: Floats) -> Floats:
+        return w
+
+    def _sums(self, d: Floats) -> WeightedSums:
+        known: WeightedSums | None = _known(self.known_sums, d)
+        if known is not None:
+            return known
+        sums: WeightedSums = self.matrix.total(Weighted(self.constant), d)
+        self.known_sums[:] = [(d, sums)]
+        return sums
+
+
+def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, StreamedDesign]:
+    """The first pass, and the objective with its scores known."""
+    matrix, loss = objective.X, objective.loss
+    wanted = np.zeros(matrix.shape[0], dtype=bool)
+    wanted[rows] = True
+    statistic = FirstStatistic(objective.weights, objective.intercept, _without_rows(loss), objective.constant)
+    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted)  # type: ignore[attr-defined]
+    linear = first.linear.joined()
+    _check.sane_size(np.array([first.size]))
+    _check.unequal_scores(linear)
+    scores = linear + objective.intercept
+    design = StreamedDesign(
+        matrix,
+        objective.constant,
+        rows,
+        first.kept.joined(),
+        [(loss.curvature(scores), first.curvature)],
+        [(loss.gradient(scores), first.back)],
+    )
+    return replace(objective, X=ScoredMatrix(matrix, objective.weights, linear)), design
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredMatrix:
+    """A matrix whose product with one vector is known."""
+
+    matrix: LazyMatrix
+    weights: Floats
+    scores: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.matrix.shape
+
+    def __matmul__(self, w: Floats) -> Floats:
+        return self.scores if np.array_equal(w, self.weights) else self.matrix @ w
+
+
+@dataclass(frozen=True)
+class Back:
+    """Statistic X'g."""
+
+    constant: float
+
+    def __call__(self, block: Block, g: Floats) -> Floats:
+        return Design(_with_constant(block.X, self.constant)).back(g, None)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Statistic `WeightedSums`."""
+
+    constant: float
+
+    def __call__(self, block: Block, d: Floats) -> WeightedSums:
+        return WeightedSums.of(_with_constant(block.X, self.constant), d)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredRows:
+    """Statistic of `StreamedDesign.squared_rows`."""
+
+    constant: float
+    root: Floats
+    centre: Floats | None
+
+    def __call__(self, block: Block) -> Rows:
+        rows = Design(_with_constant(block.X, self.constant))
+        return Rows((rows.squared_rows(self.root, self.centre),))
+
+
+def _size(X: Any) -> float:
+    values = X.data if _check.is_sparse(X) else X
+    return float(max(values.max(), -values.min())) if values.size else 0.0
+
+
+def _without_rows(loss: Any) -> Any:
+    """The kind of loss alone: the numbers of its rows travel with the blocks."""
+    none = np.empty(0)
+    return replace(loss, target=none, weight=none)
+
+
+def _known(pairs: list[tuple[Floats, Any]], key: Floats) -> Any:
+    return next((value for known, value in pairs if np.array_equal(known, key)), None)

@@ -1,0 +1,174 @@
+"""Parquet files: one row group after the other, and only the columns that are needed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foldless import _check
+from foldless._check import Array
+from foldless.errors import InputError
+from foldless.sources.block import Block, Statistic, folded
+from foldless.sources.labels import same_rows
+
+BATCH_CELLS = 1 << 21  # numbers held at once: 16 MB
+
+
+def recognises(X: Any, y: Any) -> bool:
+    """A path, or a list of paths, that ends in .parquet or names a folder or a pattern of such files."""
+    paths = X if isinstance(X, list | tuple) and X else [X]
+    return all(isinstance(p, str | os.PathLike) and _looks_like_parquet(os.fspath(p)) for p in paths)
+
+
+def open_source(X: Any, y: Any) -> ParquetSource:
+    """Open files for reading; `y` is the name of the column that holds the labels."""
+    if not isinstance(y, str):
+        raise InputError(f"with Parquet files, y must be the name of the label column, got {type(y).__name__}.")
+    return ParquetSource.of(X, y)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One row group of one file."""
+
+    file: str
+    group: int
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """Row groups of files with the same columns; `target` holds the labels, `features` are read as numbers."""
+
+    pieces: tuple[Piece, ...]
+    target: str
+    features: tuple[str, ...]
+    start: int = 0  # place of the first row in the whole table
+
+    @classmethod
+    def of(cls, paths: Any, target: str, *, drop: tuple[str, ...] = ()) -> ParquetSource:
+        """Every column but the target and those in `drop` is a feature."""
+        files = _listed_files(paths)
+        names = _column_names(files[0])
+        for name in (target, *drop):
+            if name not in names:
+                raise InputError(f"{files[0]} has no column {name!r}: it has {_check.listed(names)}.")
+        features = tuple(n for n in names if n != target and n not in drop)
+        if not features:
+            raise InputError(f"{files[0]} has no column besides {target!r}: expected at least one feature.")
+        return cls(tuple(piece for file in files for piece in _pieces(file)), target, features)
+
+    def with_features(self, names: list[str]) -> ParquetSource:
+        """The same rows with these columns, in this order; the others are not read."""
+        missing = [n for n in names if n not in self.features]
+        if missing:
+            raise InputError(f"the files lack column {_check.listed(missing)}, which the classifier was fitted on.")
+        return replace(self, features=tuple(names))
+
+    @property
+    def n_features(self) -> int:
+        return len(self.features)
+
+    @property
+    def repeatable(self) -> bool:
+        return True
+
+    def blocks(self) -> Iterator[Block]:
+        start = self.start
+        for table in self._batches([*self.features, self.target]):
+            y = _labels(table.column(self.target))
+            yield Block(self._numbers(table), same_rows(table.num_rows, y), start)
+            start += table.num_rows
+
+    def total(self, statistic: Statistic, *vectors: Array) -> Any:
+        return folded(self.blocks(), statistic, vectors)
+
+    def labels(self) -> Array:
+        return np.concatenate([_labels(table.column(self.target)) for table in self._batches([self.target])])
+
+    def parts(self) -> Iterator[tuple[ParquetSource, int]]:
+        """One source per row group, and its number of rows: what a cluster works on."""
+        start = self.start
+        for piece in self.pieces:
+            yield replace(self, pieces=(piece,), start=start), piece.n_rows
+            start += piece.n_rows
+
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        size = max(1, BATCH_CELLS // len(columns))
+        for piece in self.pieces:
+            with _opened(piece.file) as parquet:
+                missing = [c for c in columns if c not in parquet.schema_arrow.names]
+                if missing:
+                    raise InputError(
+                        f"{piece.file} lacks column {_check.listed(missing)}: all files need the same columns."
+                    )
+                yield from parquet.iter_batches(batch_size=size, row_groups=[piece.group], columns=columns)
+
+    def _numbers(self, table: Any) -> Array:
+        out = np.empty((table.num_rows, len(self.features)), order="F")
+        for j, name in enumerate(self.features):
+            try:
+                out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
+            except (TypeError, ValueError) as err:
+                kind = table.column(name).type
+                raise InputError(f"column {name!r} holds {kind}, expected numbers: encode it or leave it out.") from err
+        return out
+
+
+def _labels(column: Any) -> Array:
+    if column.null_count:
+        raise InputError(f"the label column has {column.null_count} missing label(s): drop those rows.")
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _looks_like_parquet(path: str) -> bool:
+    return path.endswith((".parquet", ".pq")) or (Path(path).is_dir() and any(Path(path).glob("*.parquet")))
+
+
+def _listed_files(paths: Any) -> tuple[str, ...]:
+    found: list[str] = []
+    for path in [os.fspath(p) for p in (paths if isinstance(paths, list | tuple) else [paths])]:
+        here = _expanded(path)
+        if not here:
+            raise InputError(f"no Parquet file at {path}: check the path.")
+        found += here
+    return tuple(found)
+
+
+def _expanded(path: str) -> list[str]:
+    if Path(path).is_dir():
+        return sorted(str(p) for p in Path(path).glob("*.parquet"))
+    if has_magic(path):
+        return sorted(glob(path))
+    return [path] if Path(path).is_file() else []
+
+
+def _column_names(file: str) -> list[str]:
+    with _opened(file) as parquet:
+        return list(parquet.schema_arrow.names)
+
+
+def _pieces(file: str) -> Iterator[Piece]:
+    with _opened(file) as parquet:
+        for group in range(parquet.num_row_groups):
+            n_rows = int(parquet.metadata.row_group(group).num_rows)
+            if n_rows:
+                yield Piece(file, group, n_rows)
+
+
+def _opened(file: str) -> Any:
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+    except ModuleNotFoundError as err:
+        raise InputError("Parquet files need pyarrow: pip install 'foldless[parquet]'.") from err
+    try:
+        return ParquetFile(file)
+    except (ArrowInvalid, OSError) as err:
+        raise InputError(f"{file} is not a readable Parquet file ({str(err).splitlines()[0]}).") from err

@@ -1,0 +1,173 @@
+"""The leave-one-out method from streamed P x P sums, and the streamed fit: the answers of the methods in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+import foldless as fl
+from foldless.streaming import fit_logistic, in_blocks
+
+N, P = 4600, 7
+
+
+@pytest.fixture(scope="module")
+def data():
+    """More rows than the 4,000 up to which all pairs are evaluated; columns in different units, far from zero."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(N, P)) @ rng.normal(size=(P, P)) * np.array([1, 20, 0.1, 1, 5, 1, 1]) + np.arange(P)
+    z = (X - X.mean(axis=0)) / X.std(axis=0) @ rng.normal(size=P)
+    return X, np.where(z + 2 * rng.normal(size=N) > 1, "b", "a")
+
+
+def chunked(X, y, size=501):
+    return lambda: ((X[i : i + size], y[i : i + size]) for i in range(0, len(y), size))
+
+
+MODELS = {
+    "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)),
+    "logistic, balanced": lambda: LogisticRegression(class_weight="balanced", max_iter=5000, tol=1e-8),
+    "logistic, penalised intercept": lambda: LogisticRegression(solver="liblinear", intercept_scaling=3.0, tol=1e-8),
+    "logistic, no intercept": lambda: make_pipeline(StandardScaler(), LogisticRegression(fit_intercept=False)),
+    "ridge": lambda: RidgeClassifier(alpha=3.0),
+    "LDA": lambda: LinearDiscriminantAnalysis(),
+    "LDA with shrinkage and priors": lambda: LinearDiscriminantAnalysis("lsqr", shrinkage=0.2, priors=[0.3, 0.7]),
+    "squared-hinge SVM": lambda: make_pipeline(StandardScaler(), LinearSVC(C=0.1, tol=1e-8, max_iter=10_000)),
+}
+
+
+@pytest.mark.parametrize("rows", [900, N])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_streamed_answer_is_the_answer_in_memory(data, name, rows):
+    """Posterior, honest scores and notes, with all pairs (900 rows) and with a subset of them (4,600), to 1e-8."""
+    X, y = data[0][:rows], data[1][:rows]
+    model = MODELS[name]().fit(X, y)
+    got, expected = fl.auc_posterior(model, chunked(X, y)), fl.auc_posterior(model, X, y)
+    assert (got.mean, got.sd, *got.interval()) == pytest.approx(
+        (expected.mean, expected.sd, *expected.interval()), abs=1e-8
+    )
+    assert (got.method, got.n0, got.n1, got.notes) == ("loo", expected.n0, expected.n1, expected.notes)
+    streamed, whole = fl.honest_scores(model, chunked(X, y)), fl.honest_scores(model, X, y)
+    np.testing.assert_allclose(streamed.scores, whole.scores, atol=1e-8 * np.std(whole.scores))
+
+
+def test_roc_and_error_on_a_stream(data):
+    """The other results take the same tables."""
+    X, y = data
+    model = RidgeClassifier().fit(X, y)
+    stream = chunked(X, y)
+    fpr = np.array([0.1, 0.5])
+    curves = fl.roc_posterior(model, stream).mean(fpr), fl.roc_posterior(model, X, y).mean(fpr)
+    assert curves[0] == pytest.approx(curves[1], abs=1e-9)
+    got, expected = fl.error_posterior(model, stream), fl.error_posterior(model, X, y)
+    assert got.error.mean == pytest.approx(expected.error.mean, abs=1e-9)
+    in_sample = fl.auc_posterior(model, stream, method="in-sample")
+    assert in_sample.mean == pytest.approx(fl.auc_posterior(model, X, y, method="in-sample").mean, abs=1e-10)
+
+
+def test_a_fit_that_stopped_early_is_polished_in_the_same_way(data):
+    """Newton steps, one product at a time, and the search along the path of penalties: the same notes and numbers."""
+    X, y = data
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=100, max_iter=3))
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with pytest.warns(fl.TrustWarning, match="which point elsewhere"):
+        got, expected = fl.auc_posterior(model, chunked(X, y)), fl.auc_posterior(model, X, y)
+    assert got.details["polished"]
+    assert got.notes == expected.notes
+    assert got.mean == pytest.approx(expected.mean, abs=1e-8)
+
+
+def test_two_passes_over_the_rows(data):
+    """At the optimum, X is read twice; for chunks the labels take a pass of their own."""
+    X, y = data
+    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)).fit(X, y)
+    read = []
+
+    def counted():
+        for chunk in chunked(X, y)():
+            read.append(len(chunk[1]))
+            yield chunk
+
+    fl.auc_posterior(model, counted)
+    assert sum(read) == 3 * N + 501  # labels, two passes, and a look at the first chunk
+
+
+def test_sparse_chunks_and_sample_weights(data):
+    """CSR blocks and weights of rows, as in memory."""
+    X, y = data
+    filled = (np.arange(N)[:, None] + np.arange(P)) % 3 > 0  # no two rows alike: ties would be broken by rounding
+    S = sp.csr_array(np.where(filled, X, 0.0))
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, N)
+    model = RidgeClassifier().fit(S, y, sample_weight=weight)
+    got = fl.auc_posterior(model, chunked(S, y), sample_weight=weight)
+    assert got.mean == pytest.approx(fl.auc_posterior(model, S, y, sample_weight=weight).mean, abs=1e-9)
+
+
+def test_memory_maps_in_blocks(data, tmp_path):
+    """in_blocks keeps a pipeline from copying a memory map; the answer stays."""
+    X, y = data
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)).fit(X, y)
+    expected = fl.auc_posterior(model, X, y).mean
+    assert fl.auc_posterior(model, in_blocks(mapped, y, elements=5000)).mean == pytest.approx(expected, abs=1e-9)
+    assert fl.auc_posterior(model, mapped, y).mean == expected
+
+
+def test_what_a_stream_cannot_do_is_told(data):
+    """Groups, unknown training, wide tables, several classes: errors that say what to do."""
+    X, y = data
+    ridge = RidgeClassifier().fit(X, y)
+    selected = make_pipeline(SelectKBest(k=3), LogisticRegression(max_iter=5000)).fit(X, y)
+    wide = RidgeClassifier().fit(X[:8], y[:8])
+    several = LogisticRegression(max_iter=5000).fit(X, np.arange(N) % 3)
+    cases = [
+        (lambda: fl.auc_posterior(ridge, chunked(X, y), groups=np.arange(N) // 2), "groups need X in memory"),
+        (lambda: fl.auc_posterior(Perceptron().fit(X, y), chunked(X, y)), "no closed form for this Perceptron"),
+        (lambda: fl.auc_posterior(selected, chunked(X, y)), "no closed form for bare or mapped-back weights"),
+        (lambda: fl.auc_posterior(wide, chunked(X[:8], y[:8])), "more rows than columns, got 8 x 7"),
+        (lambda: fl.auc_posterior(several, chunked(X, y)), "more than two classes need X in memory"),
+        (lambda: fl.auc_posterior(ridge, chunked(X[:, :3], y)), "3 columns.*fitted on 7"),
+        (lambda: fl.auc_posterior(ridge, chunked(X, np.where(y == "a", "c", y))), "unknown labels"),
+        (lambda: fit_logistic(iter(())), "an iterator once"),
+        (lambda: fit_logistic(chunked(X, y), C=0), "C must lie strictly between"),
+        (lambda: fit_logistic(chunked(np.where(X > 3, np.nan, X), y)), "X has NaN"),
+    ]
+    for call, expected in cases:
+        with pytest.raises(fl.FoldlessError, match=expected):
+            call()
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_streamed_fit_is_that_of_scikit_learn(data, C, standardize):
+    """fit_logistic finds the optimum that LogisticRegression finds, and predicts like it."""
+    X, y = data
+    X = (X - X.mean(axis=0)) / X.std(axis=0) + 0.5
+    model = fit_logistic(chunked(X, y), C=C, standardize=standardize)
+    steps = [StandardScaler()] if standardize else []
+    expected = make_pipeline(*steps, LogisticRegression(C=C, tol=1e-12, max_iter=10_000)).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), expected.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(model[-1].coef_, expected[-1].coef_, atol=1e-5)
+    assert model.predict(X[:50]).tolist() == expected.predict(X[:50]).tolist()
+    assert fl.auc_posterior(model, X, y).details["residual"] < 1e-5
+
+
+def test_the_streamed_fit_copes_with_constant_and_separable_columns():
+    """A constant column gets weight zero; classes that are perfectly separable have a finite penalised fit."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = np.column_stack([rng.normal(size=300) + 8 * y, np.full(300, 3.0)])
+    model = fit_logistic(in_blocks(X, y, elements=100))
+    expected = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10)).fit(X, y)
+    np.testing.assert_allclose(model[-1].coef_, expected[-1].coef_, atol=1e-4)
+    assert model[-1].coef_[0, 1] == pytest.approx(0, abs=1e-9)
