@@ -84,6 +84,11 @@ class LearningCurve:
         points = ", ".join(f"{n} rows: {p.mean:.3f}" for n, p in zip(self.rows, self.posteriors, strict=True))
         return f"LearningCurve({points}; noise_share={self.noise_share:.2f}, method={self.method!r})"
 
+    def _repr_html_(self) -> str:
+        from foldless._html import plans
+
+        return plans.learning_curve(self)
+
 
 def learning_curve(
     estimator: Any,

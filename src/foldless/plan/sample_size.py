@@ -51,6 +51,11 @@ class SamplePlan:
         """Everything worth printing, as a plain dict."""
         return {**asdict(self), "notes": list(self.notes)}
 
+    def _repr_html_(self) -> str:
+        from foldless._html import plans
+
+        return plans.sample_plan(self)
+
 
 @dataclass(frozen=True)
 class _Question:

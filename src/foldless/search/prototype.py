@@ -69,8 +69,9 @@ def _fitted_in_haste(study: Study, params: Params) -> Any:
 
 
 def _hasty(own: Params) -> Params:
-    """Parameters that end an iterative fit at once. All solvers but liblinear share LogisticRegression's objective."""
+    """Parameters that end an iterative fit at once. With L2, all solvers but liblinear minimise the same as lbfgs."""
     if not isinstance(own.get("max_iter"), int) or own["max_iter"] < 1:
         return {}
-    other = own.get("solver") in ("newton-cg", "newton-cholesky", "sag", "saga")
+    l1 = own.get("penalty") in ("l1", "elasticnet") or bool(own.get("l1_ratio"))
+    other = own.get("solver") in ("newton-cg", "newton-cholesky", "sag", "saga") and not l1
     return {"max_iter": 1, "solver": "lbfgs"} if other else {"max_iter": 1}

@@ -13,6 +13,7 @@ import numpy as np
 
 from foldless import _check
 from foldless._check import Floats
+from foldless.errors import EstimatorError
 from foldless.honest import MATERIAL, MAX_ROWS, Objective, Removed
 from foldless.honest.design import Ints
 from foldless.honest.group_scores import by_group
@@ -125,6 +126,8 @@ def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outc
             # The strongest penalty is the easiest to fit.
             prototype = Prototype.of(study, family.params[order[0]], name)
             stage = Stage.of(prototype, study.judge)
+        except EstimatorError:  # an L1 penalty that leaves no weight, for one: a weaker one may leave some
+            stage = None
         except Exception as err:  # what scikit-learn says of one member, it would say of all
             said = as_heard(heard)
             return [_ticked(Outcome(k, "shared", error=err, heard=said), tick) for k in family.indices]

@@ -1,0 +1,476 @@
+"""The report says what the API says: its plain content, for every kind of classifier and data."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+
+import foldless as fl
+from foldless.reporting import data, features, page, rates, rivals, strength
+from foldless.reporting.case import Case, written
+from foldless.reporting.strength import grid_around
+from foldless.reporting.text import cleaned, plain, times_in_100
+from sklearn_versions import l1
+
+
+def sample(n=60, p=8, seed=3):
+    """X and y with some signal in the first column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * np.geomspace(1, 50, p)
+    return X, np.where(X[:, 0] + rng.normal(size=n) > 0, "ill", "well")
+
+
+X, Y = sample()
+NAMES = [f"gene {k}" for k in range(X.shape[1])]
+MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """One report with every part."""
+    return fl.report(MODEL, X, Y, pos_label="ill", level=0.9, feature_names=NAMES, data_name="study.csv", seed=5)
+
+
+@pytest.fixture(scope="module")
+def summary(found):
+    return found.summary()
+
+
+def brief(*args, **kwargs):
+    """A report without its slowest part, as a dict."""
+    return fl.report(*args, search=False, **kwargs).summary()
+
+
+def part(module, model, A, b, **options):
+    """The content of one part alone."""
+    usual = {"groups": None, "sample_weight": None, "pos_label": None, "level": 0.95, "feature_names": None}
+    return plain(module.part(Case.of(model, A, b, **{**usual, "seed": 0, "search": True, **options})).content)
+
+
+# ---- the numbers are those of the API
+
+
+def test_auc_is_that_of_auc_posterior(summary):
+    """Mean, interval, sd and the probability of beating chance."""
+    post = fl.auc_posterior(MODEL, X, Y, pos_label="ill")
+    expected = post.summary(0.9)
+    assert {k: summary["auc"][k] for k in ("auc", "low", "high", "sd", "median", "prob_above_chance", "method")} == {
+        k: expected[k] for k in ("auc", "low", "high", "sd", "median", "prob_above_chance", "method")
+    }
+
+
+def test_roc_is_that_of_roc_posterior(summary):
+    """The points of the table and the whole curve."""
+    roc = fl.roc_posterior(MODEL, X, Y, pos_label="ill")
+    for point in summary["roc"]["points"]:
+        assert (point["mean"], point["low"], point["high"]) == tuple(roc.tpr_at(point["fpr"], 0.9))
+    curve = summary["roc"]["curve"]
+    np.testing.assert_allclose(curve["tpr"], roc.mean(np.array(curve["fpr"])))
+
+
+def test_rates_are_those_of_error_posterior(summary):
+    """Sensitivity, specificity, PPV and NPV at the classifier's threshold and the prevalence of the data."""
+    expected = plain(fl.error_posterior(MODEL, X, Y, pos_label="ill").summary(0.9))
+    assert summary["rates"] == expected
+    assert summary["rates"]["prevalence"] == np.mean(Y == "ill")
+
+
+def test_rivals_are_those_of_the_api(summary):
+    """Cross-validation with the seed of the report, and the paper's number on the columns that the weights act on."""
+    cv = fl.baselines.cv_auc(MODEL, X, Y, folds=5, random_state=5, pos_label="ill")
+    own = summary["comparison"]["cross_validation"]
+    assert (own["auc"], own["low"], own["high"]) == (float(cv), *cv.interval(0.9))
+    Z = MODEL[:-1].transform(X)
+    assert summary["comparison"]["paper"]["auc"] == pytest.approx(
+        fl.cbauc(MODEL[-1].coef_.ravel(), Z, Y), rel=1e-9
+    )  # turning both the labels and the weights round changes nothing
+    assert summary["comparison"]["paper"]["optimistic"]
+    assert "ptimistic" in summary["comparison"]["paper"]["text"]
+
+
+def test_search_is_that_of_foldless_search(summary):
+    """Means along C, the best one, and the present one among them."""
+    C = [row["value"] for row in summary["search"]["candidates"]]
+    search = fl.FoldlessSearch(MODEL, {"logisticregression__C": C}, level=0.9).fit(X, Y)
+    np.testing.assert_allclose([row["auc"] for row in summary["search"]["candidates"]], search.results_["mean"])
+    assert summary["search"]["best"]["value"] == search.best_params_["logisticregression__C"]
+    assert summary["search"]["optimism"] == pytest.approx(search.optimism_)
+    # At the present C the search sees the very classifier that is reported on.
+    assert summary["search"]["present"]["auc"] == pytest.approx(summary["auc"]["auc"], abs=1e-4)
+
+
+def test_diagnosis_and_learning_curve_are_those_of_the_api(summary):
+    """All findings with verdict, and the AUC at 1, 2 and 5 times the rows."""
+    diagnosis = fl.diagnose(MODEL, X, Y, pos_label="ill").summary()
+    assert summary["verdict"] == diagnosis["verdict"]
+    assert summary["diagnosis"]["findings"] == plain(diagnosis["findings"])
+    curve = fl.learning_curve(MODEL, X, Y, (1, 2, 5), pos_label="ill").summary(0.9)
+    assert summary["learning_curve"]["points"] == plain(curve["points"])
+
+
+def test_features_are_the_weights_of_the_classifier(summary):
+    """In standardised units they are coef_ itself, turned towards the positive class, the largest first."""
+    weights = dict(zip(NAMES, -MODEL[-1].coef_.ravel(), strict=True))
+    top = summary["features"]["top"]
+    assert [f["name"] for f in top] == sorted(weights, key=lambda name: -abs(weights[name]))
+    assert [f["weight"] for f in top] == pytest.approx([weights[f["name"]] for f in top])
+    assert summary["features"]["scaler"] == "StandardScaler"
+    assert "StandardScaler" in summary["features"]["unit"]
+
+
+def test_data_and_origin(summary):
+    """Rows, classes, positive class, versions, seed, and the call, as nobody gave a command."""
+    data = summary["data"]
+    assert data["rows"] == 60
+    assert data["features"] == 8
+    assert data["positive"] == "ill"
+    assert {c["label"]: c["rows"] for c in data["classes"]} == dict(zip(*np.unique(Y, return_counts=True), strict=True))
+    assert summary["title"] == "LogisticRegression on study.csv"
+    assert summary["versions"]["foldless"] == fl.__version__
+    assert set(summary["versions"]) == {"foldless", "numpy", "scipy", "scikit-learn", "Python"}
+    assert summary["command"]["made_by"] == "python"
+    assert summary["command"]["text"] == "foldless.report(estimator, X, y, pos_label='ill', level=0.9, seed=5)"
+
+
+def test_methods_paragraph_has_the_numbers_and_its_references(summary):
+    """Every figure of the paragraph is the report's, and every mark has its work."""
+    text, works = summary["methods"]["text"], summary["methods"]["references"]
+    for value in (summary["auc"]["auc"], summary["auc"]["low"], summary["rates"]["ppv"]["mean"]):
+        assert f"{value:.3f}" in text
+    assert f"{summary['comparison']['cross_validation']['auc']:.3f}" in text
+    assert "60 rows with 8 features" in text
+    assert [f"[{k + 1}]" in text for k in range(len(works))] == [True] * len(works)
+    assert f"[{len(works) + 1}]" not in text
+    assert any("1908.08771" in work for work in works)
+
+
+def test_sentence_is_in_plain_words(summary):
+    """How often it is right about two rows, with the interval."""
+    auc = summary["auc"]
+    assert summary["sentence"].startswith("Given two new rows, one of class “ill” and one of class “well”")
+    assert f"about {100 * auc['auc']:.0f} times in 100 (90 % interval: {100 * auc['low']:.0f} to" in summary["sentence"]
+
+
+def test_summary_is_json_and_a_copy(found):
+    """Nothing but plain values, none of them NaN; who changes the dict does not change the report."""
+    first = found.summary()
+    assert json.loads(json.dumps(first, allow_nan=False)) == first
+    first["auc"]["auc"] = 0
+    assert found.summary()["auc"]["auc"] > 0.5
+
+
+def test_all_content_is_on_the_page(found, summary):
+    """Every number of the tables, every sentence and every finding is in the text of the page."""
+    html = found.html
+    for value in (summary["auc"]["auc"], summary["rates"]["npv"]["low"], summary["learning_curve"]["points"][2]["auc"]):
+        assert f"{value:.3f}" in html
+    for name in ("density", "roc", "comparison", "search", "learning"):
+        assert f'id="{name}-figure_1"' in html
+    assert summary["search"]["text"] in html
+    assert all(feature["name"] in html for feature in summary["features"]["top"])
+
+
+# ---- other classifiers and data
+
+
+def test_bare_weights():
+    """No threshold, no refits, no penalty: each part says so, the others are there."""
+    s = brief(MODEL[-1].coef_.ravel(), MODEL[:-1].transform(X), Y)
+    assert "draw no line" in s["rates"]["skipped"]
+    assert "cannot be fitted again" in s["comparison"]["cross_validation"]["skipped"]
+    assert s["auc"]["method"] == "loo-surrogate"
+    assert s["model"] == "given weights"
+    assert "closest to the classifier" in s["methods"]["text"]
+
+
+def test_a_selection_in_the_pipeline_keeps_names_and_counts_zeros():
+    """Weights are mapped back to all columns; the selected ones keep their names."""
+    model = make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()).fit(X, Y)
+    found = part(features, model, X, Y, feature_names=NAMES)
+    chosen = [name for name, kept in zip(NAMES, model[1].get_support(), strict=True) if kept]
+    assert sorted(f["name"] for f in found["top"]) == chosen
+    assert (found["nonzero"], found["features"]) == (3, 8)
+
+
+def test_without_a_scaler_weights_are_made_comparable():
+    """Weight times standard deviation, and the page says that there is no scaler."""
+    model = RidgeClassifier().fit(X, Y)
+    found = part(features, model, X, Y)
+    expected = np.sort(np.abs(model.coef_.ravel() * X.std(axis=0)))[::-1]
+    assert [abs(f["weight"]) for f in found["top"]] == pytest.approx(expected)
+    assert "No scaler" in found["unit"]
+    assert found["top"][0]["name"].startswith("column ")
+
+
+def test_a_scaler_behind_a_selection_is_not_denied():
+    """The weights act on the columns before the selection, in other units than the scaler's."""
+    model = make_pipeline(SelectKBest(k=3), MinMaxScaler(), LogisticRegression()).fit(X, Y)
+    assert "(MinMaxScaler) is allowed for" in part(features, model, X, Y)["unit"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_frames_with_text_and_missing_values(kind):
+    """Columns are told apart and named; those that the pipeline makes of them are named by it."""
+    frame = pd.DataFrame({"age": X[:, 0], "bmi": X[:, 1], "sex": np.where(X[:, 2] > 0, "m", "f"), "unit": 1.0})
+    frame.loc[3:9, "bmi"] = np.nan
+    numeric = make_pipeline(SimpleImputer(), StandardScaler())
+    columns = make_column_transformer((numeric, ["age", "bmi"]), (OneHotEncoder(sparse_output=False), ["sex"]))
+    table = frame if kind == "pandas" else pl.from_pandas(frame)
+    model = make_pipeline(columns, LogisticRegression()).fit(table, Y)
+    seen, top = part(data, model, table, Y), part(features, model, table, Y)
+    assert (seen["constant"]["names"], seen["missing"]["names"], seen["text"]["names"]) == (["unit"], ["bmi"], ["sex"])
+    assert seen["missing_values"] == 7
+    assert {"pipeline__age", "onehotencoder__sex_f"} <= {f["name"] for f in top["top"]}
+    assert "(StandardScaler) is allowed for" in top["unit"]
+    assert "SimpleImputer() → StandardScaler()" in written(model)
+
+
+def test_arrays_with_missing_and_constant_columns():
+    """Found in blocks of numbers as well; a column of nothing but NaN and one value is constant."""
+    A = X.copy()
+    A[:, 1], A[2, 2], A[5:, 3], A[:5, 3] = 7.0, np.nan, np.nan, 1.0
+    found = data.column_kinds(A, None)
+    assert found["constant"]["names"] == ["column 2", "column 4"]
+    assert found["missing"]["names"] == ["column 3", "column 4"]
+    assert found["missing_values"] == 56
+
+
+def test_sparse_data():
+    """Zeros that are not stored count as values."""
+    A = sp.csr_matrix(np.maximum(X, 0))
+    found = part(data, LogisticRegression(max_iter=1000).fit(A, Y), A, Y)
+    assert found["sparse"]
+    assert found["constant"]["count"] == 0
+
+
+def test_documents():
+    """Texts that the pipeline turns into columns: the words are the features."""
+    words = np.random.default_rng(0).choice(["good", "bad", "so"], size=(60, 4))
+    extra = np.where((Y == "ill") & (np.arange(60) % 3 > 0), "fever", "")
+    texts = [" ".join([*row, more]) for row, more in zip(words, extra, strict=True)]
+    s = brief(make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts, Y), texts, Y)
+    assert s["data"]["features"] is None
+    assert s["features"]["top"][0]["name"] == "fever"
+
+
+def test_groups_and_sample_weights():
+    """Both reach the answer and the search, and the page tells what the rivals do with them."""
+    groups, w = np.repeat(np.arange(20), 3), np.random.default_rng(1).uniform(0.5, 2, 60)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y, logisticregression__sample_weight=w)
+    s = fl.report(model, X, Y, groups=groups, sample_weight=w).summary()
+    assert s["auc"]["auc"] == fl.auc_posterior(model, X, Y, groups=groups, sample_weight=w).mean
+    assert s["data"]["groups"] == {"count": 20, "smallest": 3, "largest": 3}
+    assert s["data"]["weighted"]
+    assert "stayed together" in s["comparison"]["cross_validation"]["text"]
+    assert "weights were not used" in s["comparison"]["cross_validation"]["text"]
+    assert s["search"]["present"]["auc"] == pytest.approx(s["auc"]["auc"], abs=1e-4)
+    assert "groups=groups, sample_weight=sample_weight" in s["command"]["text"]
+    assert "in 20 groups of dependent rows" in s["methods"]["text"]
+
+
+def test_more_than_two_classes():
+    """The average, the matrix, each class against the rest; what exists for two classes only says so."""
+    A, b = load_iris(return_X_y=True)
+    A, b = A[::3, :2], b[::3]
+    model = make_pipeline(StandardScaler(), RidgeClassifier()).fit(A, b)
+    found = fl.report(model, A, b)
+    s = found.summary()
+    post = fl.auc_posterior(model, A, b)
+    assert (s["auc"]["auc"], s["verdict"]) == (post.mean, None)
+    assert s["auc"]["weakest"] == list(post.pairwise.weakest())
+    assert all("two classes only" in s[name]["skipped"] for name in ("roc", "rates", "comparison", "diagnosis"))
+    assert "two classes only" in s["learning_curve"]["skipped"]
+    assert s["search"]["brief"] == "alpha"
+    assert {f["class"] for f in s["features"]["top"]} <= {0, 1, 2}
+    for first, second in post.pairwise:
+        assert f"{post.pairwise[first, second].mean:.3f}" in found.html
+    assert any("Hand" in work for work in s["methods"]["references"])
+    assert "no verdict" in repr(found)
+
+
+def test_many_classes_are_listed_instead_of_drawn():
+    """Above ten classes the matrix gives way to the weakest pairs."""
+    rng = np.random.default_rng(0)
+    b = np.repeat(np.arange(12), 6)
+    A = rng.normal(size=(72, 4)) + 2 * rng.normal(size=(12, 4))[b]
+    html = fl.report(LinearDiscriminantAnalysis().fit(A, b), A, b, search=False).html
+    assert "46 others are better" in html
+
+
+@pytest.mark.parametrize("solver", ["saga", "liblinear"])
+def test_the_search_goes_on_where_an_l1_penalty_leaves_no_weight(solver):
+    """Strengths that cannot be judged are left out; those that can are there."""
+    Z = StandardScaler().fit_transform(X)
+    model = LogisticRegression(C=0.1, **l1(), solver=solver, max_iter=5000).fit(Z, Y)
+    with pytest.warns(fl.TrustWarning, match="could not be judged"):
+        judged = [row["auc"] for row in part(strength, model, Z, Y)["candidates"]]
+    assert judged[0] is None
+    assert judged[-1] > 0.5
+
+
+@pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression(C=np.inf, max_iter=5000)])
+def test_no_penalty_to_search_over(model):
+    """A sentence instead of the search."""
+    assert "no penalty" in part(strength, model.fit(X, Y), X, Y)["skipped"]
+
+
+def test_a_threshold_of_its_own_is_not_passed_over():
+    """Rates at a decision of 0 would not be those of this classifier."""
+    model = FixedThresholdClassifier(LogisticRegression(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
+    assert "threshold of its own" in part(rates, model, X[:, :3], Y)["skipped"]
+
+
+def test_too_few_rows_for_five_folds():
+    """The comparison says why cross-validation is not there; our own number and the paper's are."""
+    y = np.array(["a"] * 9 + ["b"] * 3)
+    found = part(rivals, RidgeClassifier().fit(X[:12, :2], y), X[:12, :2], y)
+    assert "at least 5 rows" in found["cross_validation"]["skipped"]
+    assert found["foldless"]["auc"] > 0
+    assert found["paper"]["auc"] > 0
+
+
+def test_a_number_that_must_not_be_used_comes_after_the_warning():
+    """With copies of rows the page opens with the verdict, not with the AUC."""
+    A, b = np.vstack([X, X]), np.r_[Y, Y]
+    found = fl.report(LogisticRegression(max_iter=1000).fit(A, b), A, b, search=False)
+    assert found.verdict == "do not use"
+    assert found.html.index("Do not use this number") < found.html.index("Given two new rows")
+
+
+def test_warnings_are_on_the_page_and_not_given():
+    """A fit that stopped early is noted, and so are the warnings of the folds; none reaches the caller."""
+    with pytest.warns(Warning, match="failed to converge"):
+        model = LogisticRegression(max_iter=2).fit(X, Y)
+    notes = brief(model, X, Y)["notes"]
+    assert any("not at the optimum" in note for note in notes)
+    assert any(note.startswith("5-fold cross-validation") and "failed to converge" in note for note in notes)
+
+
+# ---- what is refused, and when
+
+
+class Untouchable:
+    """An estimator that complains when anybody looks at it."""
+
+    def __getattr__(self, name):
+        raise AssertionError("the work began")
+
+
+@pytest.mark.parametrize("path", ["nowhere/report.html", "."])
+def test_a_path_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch, path):
+    """No folder, or a folder in place of a file."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(fl.InputError, match=r"cannot be written|could be replaced"):
+        fl.report(Untouchable(), X, Y, path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to the superuser")
+def test_a_folder_without_permission_is_refused_before_the_work(tmp_path):
+    """A folder that may not be written to."""
+    tmp_path.chmod(0o500)
+    with pytest.raises(fl.InputError, match="no permission"):
+        fl.report(Untouchable(), X, Y, tmp_path / "report.html")
+
+
+def test_the_page_is_written_whole(tmp_path, found, monkeypatch):
+    """save writes the page; where that fails the old file is left as it was and nothing lies about."""
+    path = tmp_path / "report.html"
+    assert found.save(path) == path
+    assert path.read_text(encoding="utf-8") == found.html
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    path.write_text("old")
+    with pytest.raises(fl.InputError, match="No space left"):
+        found.save(path)
+    assert (path.read_text(), os.listdir(tmp_path)) == ("old", ["report.html"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"level": 95}, "level must lie"),
+        ({"seed": -1}, "seed must be"),
+        ({"seed": "a"}, "seed must be"),
+        ({"feature_names": ["a", "b"]}, "2 names but X has 8 columns"),
+        ({"feature_names": "abcdefgh"}, "list of names"),
+        ({"notes": "one"}, "list of sentences"),
+        ({"notes": [1]}, "list of sentences"),
+        ({"path": 3}, "name of a file"),
+        ({"pos_label": "nobody"}, "not a class"),
+    ],
+)
+def test_bad_options(options, message):
+    """Each is refused with a sentence."""
+    with pytest.raises(fl.InputError, match=message):
+        fl.report(MODEL, X, Y, **options)
+
+
+def test_groups_of_several_classes_are_refused():
+    """As auc_posterior does, with its words."""
+    A, b = load_iris(return_X_y=True)
+    with pytest.raises(fl.InputError, match="groups"):
+        fl.report(RidgeClassifier().fit(A, b), A, b, groups=np.arange(150))
+
+
+@pytest.mark.parametrize("absent", ["jinja2", "matplotlib"])
+def test_missing_extras_are_named(monkeypatch, absent):
+    """One error that says what to install, before anything is computed."""
+    real = importlib.util.find_spec
+    monkeypatch.setattr(page, "find_spec", lambda name: None if name == absent else real(name))
+    with pytest.raises(fl.InputError, match=rf"{absent}: pip install 'foldless\[report\]'"):
+        fl.report(Untouchable(), X, Y)
+
+
+def test_progress_names_every_part():
+    """A callable is told what is being made."""
+    told = []
+    fl.report(MODEL, X, Y, search=False, progress=told.append)
+    assert len(told) == 9
+    assert told[0] == "AUC and its posterior"
+
+
+# ---- small pieces
+
+
+def test_the_grid_holds_the_present_value_and_three_decades_each_way():
+    """Round values, the present one exactly."""
+    grid = grid_around(0.7, 4)
+    assert 0.7 in grid
+    assert (len(grid), grid[0], grid[-1]) == (13, 0.0007, 700.0)
+
+
+def test_settings_are_written_without_addresses():
+    """Objects among the settings are named by their class, so that two runs give the same page."""
+    model = LogisticRegression(C=0.5, random_state=np.random.RandomState(0), class_weight={"ill": 2.0})
+    assert written(model) == "LogisticRegression(C=0.5, class_weight=dict, random_state=RandomState)"
+    assert written(MinMaxScaler(feature_range=(0, 2))) == "MinMaxScaler(feature_range=[0, 2])"
+
+
+@pytest.mark.parametrize("bad", ["\x00", "\x1b", "\u202e", "\ud800", "\ufeff", "\x85"])
+def test_unsafe_characters_are_replaced(bad):
+    """Controls, turned writing, halves of characters."""
+    assert bad not in cleaned(f"a{bad}b")
+    assert cleaned(f"a{bad}b").encode("utf-8")
+
+
+def test_words_for_probabilities():
+    """What is merely close to certain does not read as if it were."""
+    assert [times_in_100(p) for p in (0.0, 0.5, 0.994, 0.996, 1.0)] == [
+        "fewer than 1", "50", "99", "more than 99", "more than 99",
+    ]  # fmt: skip
