@@ -9,6 +9,7 @@ import click
 import pytest
 
 from foldless.cli.app import app
+from test_layers import ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ("README.md", "ARCHITECTURE.md", "VISION.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -39,7 +40,7 @@ def test_links_exist(name):
 def test_modules_of_the_rows_exist_or_are_planned():
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d+ \| (.*?) \|", text, re.MULTILINE)
-    assert len(rows) == 10
+    assert len(rows) == len(ROWS)
     for cell in rows:
         all_planned = re.search(r"\((all|both) planned\)", cell)
         for name, planned in re.findall(r"`(\w+)/?`( \(planned\))?", cell):
@@ -50,7 +51,7 @@ def test_modules_of_the_rows_exist_or_are_planned():
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_documented_commands_parse(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    for line in re.findall(r"foldless ((?:auc|compare|demo|plan) [^\n`#|]*)", text):
+    for line in re.findall(r"foldless ((?:auc|compare|demo|plan|report|search) [^\n`#|]*)", text):
         command, *words = line.split()
         known = {option for p in app.commands[command].params for option in p.opts} | {"--help"}
         assert {w for w in words if w.startswith("--")} <= known, line

@@ -63,14 +63,14 @@ def test_two_strengths_of_one_family(csv):
     result = run(csv, "--target", "y", "--models", "logistic=0.01,logistic=1", "--no-standardize")
     assert result.exit_code == 0, result.output
     assert "logistic, C = 0.01" in result.stdout
-    assert "columns as they are" in result.stdout
+    assert "3 columns, as they are" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("models", "words"),
     [
         ("logistic", "needs two classifiers or more"),
-        ("logistic,tree", "'tree' is none of logistic, ridge, svm, lda"),
+        ("logistic,tree", "'tree' is none of logistic, ridge, lda, svm"),
         ("lda,lda", "names the same classifier twice"),
         ("logistic,logistic=1", "names the same classifier twice"),
         ("lda=2,ridge", "shrinkage of lda must be a number above 0 and below 1, got '2'"),

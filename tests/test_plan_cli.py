@@ -7,10 +7,12 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
 import foldless as fl
-from foldless.cli import columns, files
 from foldless.cli.app import app
-from foldless.cli.auc import fitted
 
 
 def run(*args):
@@ -23,11 +25,13 @@ def answered(*args):
     return json.loads(result.stdout, parse_constant=pytest.fail)
 
 
+LABELS = np.arange(70) % 2
+DATA = np.random.default_rng(9).standard_normal((70, 6)) + 0.5 * LABELS[:, None], LABELS
+
+
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    rng = np.random.default_rng(9)
-    y = np.arange(70) % 2
-    X = rng.standard_normal((70, 6)) + 0.5 * y[:, None]
+    X, y = DATA
     lines = [
         "a,b,c,d,e,f,outcome",
         *(",".join([*map(repr, row.tolist()), f"c{k}"]) for row, k in zip(X, y, strict=True)),
@@ -55,8 +59,10 @@ def test_study_in_words():
 
 def test_curve_equals_the_api(table):
     found = answered(table, "--target", "outcome", "--C", 0.1, "--factors", "1,3", "--level", 0.8, "--positive", "c0")
-    data = columns.split(files.read_table(table), "outcome", (), table)
-    curve = fl.learning_curve(fitted(data, 0.1, True), data.X, data.y, (1, 3), pos_label="c0")
+    X, y = DATA
+    y = np.where(y, "c1", "c0")
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, tol=1e-7, max_iter=10_000)).fit(X, y)
+    curve = fl.learning_curve(model, X, y, (1, 3), pos_label="c0")
     assert found["points"] == curve.summary(0.8)["points"]
     assert [p["rows"] for p in found["points"]] == [70, 210]
     assert found["picture"] is None
@@ -92,7 +98,7 @@ MISTAKES = [
     (("TABLE",), "--target"),
     (("TABLE", "--target", "outcome", "--auc", 0.8), "--auc does not go with a FILE"),
     (("TABLE", "--target", "nothing"), "has no column 'nothing'"),
-    (("TABLE", "--target", "outcome", "--factors", "two"), "numbers separated by commas"),
+    (("TABLE", "--target", "outcome", "--factors", "two"), "values separated by commas"),
     (("TABLE", "--target", "outcome", "--factors", "0.1,1"), "factors must be numbers from 1"),
     (("TABLE", "--target", "outcome", "--out", "x.gif"), "ends in .png"),
     (("TABLE", "--target", "outcome", "--out", "/nowhere/x.png"), "no directory /nowhere"),

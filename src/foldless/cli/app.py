@@ -10,20 +10,26 @@ from typing import Any, NoReturn
 import click
 
 import foldless as fl
-from foldless.cli import console
+from foldless.cli import console, fault
 from foldless.cli.auc import auc
 from foldless.cli.benchmark import benchmark
 from foldless.cli.compare import compare
+from foldless.cli.completion import completion
 from foldless.cli.demo import demo
 from foldless.cli.plan import plan
+from foldless.cli.report import report
 from foldless.cli.reproduce import reproduce
+from foldless.cli.search import search
 
 EXAMPLES = """\b
 Examples:
   foldless demo                                  nine ways to estimate one AUC, and a picture
   foldless auc patients.csv --target outcome     how good is a logistic regression on this file?
+  foldless report patients.csv --target outcome -o report.html
+  foldless completion bash                       makes the Tab key know commands and options
   foldless COMMAND --help                        options and examples of a command
 """
+NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--drop)."
 
 
 class Interrupted(Exception):
@@ -56,11 +62,19 @@ def exit_code(call: Callable[[], Any]) -> int:
         return console.complain(str(err), 2)
     except OSError as err:
         return console.complain(_described(err), 2)
+    except MemoryError:
+        return console.complain(NO_MEMORY, 2)
+    except ImportError:
+        raise  # `main` knows what has to be installed
+    except Exception as err:
+        return fault(err)
     return result if isinstance(result, int) else 0
 
 
 def _described(err: OSError) -> str:
     reason = err.strerror or str(err)
+    if "allocate memory" in reason:
+        return NO_MEMORY
     return f"{err.filename}: {reason[:1].lower()}{reason[1:]}" if err.filename else reason
 
 
@@ -76,6 +90,9 @@ def app(ctx: click.Context) -> None:
 app.add_command(auc)
 app.add_command(benchmark)
 app.add_command(compare)
+app.add_command(completion)
 app.add_command(demo)
 app.add_command(plan)
+app.add_command(report)
 app.add_command(reproduce)
+app.add_command(search)

@@ -1,77 +1,107 @@
-"""``foldless auc FILE``: how good is a logistic regression on this table?"""
+"""``foldless auc FILE``: how good is a linear classifier on this table?"""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
 import foldless as fl
-from foldless.cli import columns, console, files
-from foldless.cli.options import json_option, level_option, positive
+from foldless.cli import console, drawing, saved
+from foldless.cli.ask import Ask, data_options, given
+from foldless.cli.auc_text import show
+from foldless.cli.options import maybe_share, picture_option
+from foldless.cli.problem import Problem, problem_of
 
-MAX_ITER = 10_000
-TOLERANCE = 1e-7  # the default stops early on wide tables, and the answer would carry a note about it
-
+RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
 EXAMPLES = """\b
 Examples:
   foldless auc patients.csv --target outcome
-  foldless auc patients.csv --target outcome --positive died --drop patient_id
-  foldless auc genes.tsv --target subtype --C 0.01 --level 0.9 --json
+  foldless auc patients.csv --target outcome --positive died --id patient --impute median --one-hot
+  foldless auc genes.tsv --target subtype --log --model ridge --C 0.01 --level 0.9 --json
+  foldless auc visits.parquet --target relapse --groups patient --prevalence 0.05 --out auc.png
+  foldless auc patients.csv --target outcome --model-file model.skops
 """
 
 
+def finite_or_none(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A finite number, if given."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number, got {value:g}.")
+    return value
+
+
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--target", required=True, metavar="COLUMN", help="The column with the two classes.")
+@data_options()
+@click.option("--prevalence", type=float, callback=maybe_share, help="Share of positives in practice; else as in FILE.")
 @click.option(
-    "--positive", "positive_text", metavar="LABEL", help="The positive class; else the later in sorted order."
+    "--threshold", type=float, callback=finite_or_none, help="Scores above it count as positive; 0 by default."
 )
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times.")
-@click.option("--C", "C", type=float, default=1.0, show_default=True, callback=positive, help="Inverse L2 penalty.")
-@click.option("--no-standardize", is_flag=True, help="Use the columns as they are; by default each gets unit variance.")
-@level_option
-@json_option
+@saved.model_file_option
+@picture_option("A picture of the posterior and of the ROC curve")
+@click.pass_context
 def auc(
-    file: Path,
-    target: str,
-    positive_text: str | None,
-    drop: tuple[str, ...],
-    C: float,
-    no_standardize: bool,
-    level: float,
-    as_json: bool,
+    ctx: click.Context,
+    /,
+    ask: Ask,
+    prevalence: float | None,
+    threshold: float | None,
+    model_file: Path | None,
+    out: Path | None,
 ) -> None:
-    """Fit a logistic regression to FILE and say how good it will be on new rows.
+    """Fit a linear classifier to FILE and say how good it will be on new rows.
 
-    FILE is a CSV or TSV table with a header line: one column with two classes, the others numbers.
-    Every row is used for the fit, and the answer comes from that one fit.
+    FILE is a table with a header line: CSV, TSV (also packed, .gz), Parquet, or a NumPy archive .npz with X and y. One
+    column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
+    fit. With three classes or more the AUC is the average over pairs of classes.
     """
-    data = columns.split(files.read_table(file), target, drop, file)
-    label = None if positive_text is None else columns.chosen_label(data.y, positive_text)
-    result = answer(data, label, C, not no_standardize, level)
-    if as_json:
-        console.say_json({"file": str(file), "target": target, **result})
+    refuse_wrong_strength(ctx, ask)
+    path = drawing.checked(out)
+    problem = read(ctx, ask, model_file)
+    if prevalence is not None or threshold is not None:
+        problem.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
+    result, posterior, model = answer(problem, prevalence, threshold or 0.0)
+    if path is not None:
+        drawing.write(path, lambda figure: _draw(figure, problem, posterior, model), width=10.0 if model else 6.0)
+    result["picture"] = None if path is None else str(path)
+    if ask.as_json:
+        console.say_json(result)
     else:
-        show(result)
+        show(result, problem)
 
 
-def answer(data: columns.Data, label: Any, C: float, standardize: bool, level: float) -> dict[str, Any]:
-    """Everything that is printed, as a plain dict."""
+def read(ctx: click.Context, ask: Ask, model_file: Path | None) -> Problem:
+    """The problem, with a saved model where one was named."""
+    if model_file is None:
+        return problem_of(ask)
+    saved.refuse_own_steps(ctx)
+    return problem_of(ask, saved.load(model_file))
+
+
+def refuse_wrong_strength(ctx: click.Context, ask: Ask) -> None:
+    """C is not a parameter of lda, nor shrinkage one of the others."""
+    if ask.model == "lda" and given(ctx, "C"):
+        raise click.UsageError("--C is not for lda: use --shrinkage.")
+    if ask.model != "lda" and given(ctx, "shrinkage"):
+        raise click.UsageError(f"--shrinkage is for lda, and the model is {ask.model}: use --C, or --model lda.")
+
+
+def answer(problem: Problem, prevalence: float | None, threshold: float) -> tuple[dict[str, Any], Any, Any]:
+    """Everything that is printed, as a plain dict; the posterior; the model where the ROC curve can be drawn."""
+    level, two = problem.ask.level, len(problem.classes) == 2
     with console.gathered_warnings() as warned:
-        model = fitted(data, C, standardize)
-        area = fl.auc_posterior(model, data.X, data.y, pos_label=label)
-        rates = fl.error_posterior(model, data.X, data.y, pos_label=label)
+        model = problem.fitted()
+        how = {"pos_label": problem.positive, "groups": problem.groups}
+        area = fl.auc_posterior(model, problem.X, problem.y, **how)
+        more, notes = _two_classes(problem, area, model, prevalence, threshold) if two else _several(area, level)
     low, high = area.interval(level)
-    negative_label, positive_label = _class_names(data.y, label)
-    return {
-        "positive": positive_label,
-        "negative": negative_label,
-        "n_positive": area.n1,
-        "n_negative": area.n0,
-        "n_features": len(data.features),
-        "classifier": {"name": "LogisticRegression", "C": C, "standardized": standardize},
+    result = {
+        **problem.facts(),
+        **more,
+        "n_features": len(problem.features),
+        "classifier": problem.classifier,
         "method": area.method,
         "level": level,
         "auc": area.mean,
@@ -79,29 +109,34 @@ def answer(data: columns.Data, label: Any, C: float, standardize: bool, level: f
         "high": high,
         "sd": area.sd,
         "prob_above_chance": area.prob_above(0.5),
-        "sensitivity": _rate(rates.sensitivity, level),
-        "specificity": _rate(rates.specificity, level),
-        "error": _rate(rates.error, level),
-        "notes": list(dict.fromkeys([*data.notes, *warned, *area.notes, *rates.notes])),
+        "notes": problem.all_notes(warned, area.notes, notes),
     }
+    return result, area, model if two else None
 
 
-def fitted(data: columns.Data, C: float, standardize: bool) -> Any:
-    """The one fit."""
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
+def _two_classes(
+    problem: Problem, area: Any, model: Any, prevalence: float | None, threshold: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What there is for two classes only: rates at a threshold and a prevalence."""
+    rates = fl.error_posterior(
+        model,
+        problem.X,
+        problem.y,
+        pos_label=problem.positive,
+        groups=problem.groups,
+        threshold=threshold,
+        prevalence=prevalence,
+    )
+    negative, positive = problem.classes
+    counts = {"positive": positive, "negative": negative, "n_positive": area.n1, "n_negative": area.n0}
+    where = {"threshold": rates.threshold, "prevalence": rates.prevalence}
+    return {**counts, **where, **{name: _rate(getattr(rates, name), problem.ask.level) for name in RATES}}, rates.notes
 
-    scale = [StandardScaler()] if standardize else []
-    try:
-        return make_pipeline(*scale, LogisticRegression(C=C, tol=TOLERANCE, max_iter=MAX_ITER)).fit(data.X, data.y)
-    except ValueError as err:  # numbers too large for the scaler or the solver
-        raise fl.InputError(f"the classifier could not be fitted: {err}") from err
 
-
-def _class_names(y: Any, label: Any) -> tuple[Any, Any]:
-    first, second = sorted(set(y.tolist()))
-    return (second, first) if label == first else (first, second)
+def _several(area: Any, level: float) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """What there is for more than two classes: every pair, and each class against the rest."""
+    kept = ("classes", "counts", "multi_class", "pairwise", "against_rest")
+    return {key: value for key, value in area.summary(level).items() if key in kept}, ()
 
 
 def _rate(rate: Any, level: float) -> dict[str, float]:
@@ -109,52 +144,13 @@ def _rate(rate: Any, level: float) -> dict[str, float]:
     return {"mean": rate.mean, "low": low, "high": high}
 
 
-def show(result: dict[str, Any]) -> None:
-    """One sentence, the figures behind it, and every note."""
-    console.say(_sentence(result), style="bold")
-    console.say("")
-    console.say_facts(_facts(result))
-    if result["notes"]:
-        console.say("")
-        console.say_notes(result["notes"])
-
-
-def _sentence(result: dict[str, Any]) -> str:
-    level, low, high = console.percent(result["level"]), result["low"], result["high"]
-    size = result["n_positive"] + result["n_negative"]
-    return (
-        f"On new rows this classifier, trained on all {size} rows, tells '{result['positive']}' from "
-        f"'{result['negative']}' with an AUC of about {result['auc']:.3f} ({level} interval {low:.3f} to {high:.3f})"
-        f"{_verdict(low, high)}"
-    )
-
-
-def _verdict(low: float, high: float) -> str:
-    if low > 0.5:
-        return "."
-    return "; that may be no better than guessing." if high > 0.5 else "; that is worse than guessing."
-
-
-def _facts(result: dict[str, Any]) -> dict[str, str]:
-    classes = (("positive", "n_positive"), ("negative", "n_negative"))
-    rows = ", ".join(f"{result[n]} '{result[name]}' ({name})" for name, n in classes)
-    model = result["classifier"]
-    scaled = "standardized columns" if model["standardized"] else "columns as they are"
-    return {
-        "AUC": f"{result['auc']:.3f}",
-        f"{console.percent(result['level'])} interval": console.span(result["low"], result["high"]),
-        "probability that AUC > 0.5": _probability(result["prob_above_chance"]),
-        "sensitivity": _described(result["sensitivity"]),
-        "specificity": _described(result["specificity"]),
-        "rows": rows,
-        "classifier": f"logistic regression, C = {model['C']:g}, {result['n_features']} {scaled}",
-        "method": result["method"],
-    }
-
-
-def _probability(p: float) -> str:
-    return "> 0.999" if p > 0.999 else "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _described(rate: dict[str, float]) -> str:
-    return f"{rate['mean']:.3f}   ({console.span(rate['low'], rate['high'])})"
+def _draw(figure: Any, problem: Problem, posterior: Any, model: Any) -> None:
+    level = problem.ask.level
+    if model is None:
+        fl.PairwiseAUCDisplay.from_posterior(posterior, level=level, ax=figure.subplots())
+        return
+    left, right = figure.subplots(1, 2)
+    fl.AUCPosteriorDisplay.from_posterior(posterior, level=level, ax=left)
+    with console.gathered_warnings():  # said once already
+        curve = fl.roc_posterior(model, problem.X, problem.y, pos_label=problem.positive, groups=problem.groups)
+        fl.ROCPosteriorDisplay.from_posterior(curve, level=level, ax=right)

@@ -1,65 +1,18 @@
-"""``foldless benchmark accuracy``: how far off are the estimates, ours and others?"""
+"""``foldless benchmark``: how far off are the estimates, and what do they cost?"""
 
 from __future__ import annotations
 
-import math
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from time import monotonic
-from typing import Any
-
 import click
 
-import foldless as fl
-from foldless.cli import console
-from foldless.cli.options import json_option
-from foldless.experiments import Settings, run
-from foldless.experiments.classifiers import CLASSIFIERS
-from foldless.experiments.markdown import text
-from foldless.experiments.methods import DEFAULT, METHODS
+from foldless.cli.benchmark_accuracy import accuracy
+from foldless.cli.benchmark_speed import speed
 
 EXAMPLES = """\b
 Examples:
   foldless benchmark accuracy --quick
   foldless benchmark accuracy --data datasets/ --no-simulations --sizes 40,80 --C 0.01,1,100 --jobs 4
-  foldless benchmark accuracy --replicates 1000 --methods loo,cv5 --jobs 4 --out results/ --resume
+  foldless benchmark speed --quick
 """
-QUICK: dict[str, Any] = {"replicates": 5, "splits": 2, "sizes": (40,), "methods": ("loo", "in-sample", "cv5", "cv5x5")}
-# On a terminal the line is renewed this often (seconds); in a log file a line is kept, so more rarely.
-TERMINAL, LOG = 0.5, 30.0
-COLUMNS = {
-    "mae": "MAE",
-    "ratio_cv5": "/ CV5",
-    "bias": "bias",
-    "coverage90": "cover 90",
-    "adjusted90": "adjusted",
-    "false_alarms": "false alarms",
-    "seconds": "seconds",
-}
-
-
-def listed(kind: Callable[[str], Any]) -> Callable[..., Any]:
-    """Callback of an option that takes values separated by commas."""
-
-    def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
-        if value is None:
-            return None
-        try:
-            return tuple(kind(part.strip()) for part in value.split(","))
-        except ValueError as err:
-            raise click.BadParameter(
-                f"expected values separated by commas, such as {param.metavar}, got {value!r}."
-            ) from err
-
-    return convert
-
-
-def _finite(word: str) -> float:
-    number = float(word)
-    if not math.isfinite(number):
-        raise ValueError(word)
-    return number
 
 
 @click.group(epilog=EXAMPLES)
@@ -67,93 +20,5 @@ def benchmark() -> None:
     """Measure foldless against other methods."""
 
 
-@benchmark.command(epilog=EXAMPLES)
-@click.option("--data", type=click.Path(path_type=Path), metavar="DIR", help="Folder of .npz files with X and y.")
-@click.option("--simulations/--no-simulations", default=True, show_default=True, help="Include the simulated cells.")
-@click.option("--replicates", type=click.IntRange(1), help="Samples of each simulated cell.  [default: 100]")
-@click.option("--splits", type=click.IntRange(1), help="Random splits of each data set.  [default: 8]")
-@click.option("--sizes", metavar="30,40", callback=listed(int), help="Training rows.  [default: 30,40,80,120]")
-@click.option("--C", "Cs", metavar="0.01,1", callback=listed(_finite), help="Inverse penalties.  [default: 1]")
-@click.option("--classifier", type=click.Choice(list(CLASSIFIERS)), default="logistic", show_default=True)
-@click.option(
-    "--methods",
-    metavar="loo,cv5",
-    callback=listed(str),
-    help=f"Of {', '.join(METHODS)}.  [default: {','.join(DEFAULT)}]",
-)
-@click.option(
-    "--rotate/--no-rotate", default=True, show_default=True, help="Turn wide tables into the space of their rows."
-)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("foldless-accuracy"), show_default=True)
-@click.option("--resume", is_flag=True, help="Finish the run that is in the --out folder.")
-@click.option("--quick", is_flag=True, help="A small run, to see that it works.")
-@json_option
-def accuracy(data: Path | None, jobs: int, out: Path, resume: bool, quick: bool, as_json: bool, **options: Any) -> None:
-    """Compare estimates of the AUC with the truth, on simulations and on data sets.
-
-    Each data set is split at random into training rows and rows that tell the truth, with its own labels and with
-    shuffled ones. Every finished sample is kept in the --out folder at once, so a run can be stopped and resumed. At
-    the end the folder holds results.csv, summary.json, summary.md and accuracy.png.
-    """
-    settings = chosen(None if data is None else str(data), quick, options)
-    if out.exists() and not out.is_dir():
-        raise fl.InputError(f"{out} is not a folder: choose another name for --out.")
-    summary = run(settings, out, jobs=jobs, resume=resume, progress=Reporter())
-    if as_json:
-        console.say_json({**summary, "out": str(out)})
-    else:
-        show(summary, out)
-
-
-def chosen(data: str | None, quick: bool, options: dict[str, Any]) -> Settings:
-    """Settings from the options that were given; --quick changes the defaults of the others."""
-    given = {name: value for name, value in options.items() if value is not None}
-    return Settings(data=data, quick=quick, **{**(QUICK if quick else {}), **given})
-
-
-class Reporter:
-    """Progress on stderr: one line that is renewed, or now and then a line in a log."""
-
-    def __init__(self) -> None:
-        self.live = sys.stderr.isatty()
-        self.last = monotonic()
-
-    def __call__(self, done: int, total: int, remaining: float | None) -> None:
-        now = monotonic()
-        if done < total and now - self.last < (TERMINAL if self.live else LOG):
-            return
-        self.last = now
-        left = "" if remaining is None else f", {duration(remaining)} to go"
-        end = "\n" if done == total or not self.live else ""
-        click.echo(f"{chr(13) if self.live else ''}{done} of {total} samples{left}   {end}", err=True, nl=False)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def show(summary: dict[str, Any], out: Path) -> None:
-    """The widest pools as tables; everything else is in the files."""
-    for kind in ("data", "simulation"):
-        rows = [row for row in summary["table"] if row["scope"] == "all" and row["kind"] == kind]
-        if rows:
-            console.say(kind, style="bold")
-            _say_table(rows)
-    for line in summary["skipped"]:
-        console.say(f"left out: {line}")
-    console.say(str(out))
-
-
-def _say_table(rows: list[dict[str, Any]]) -> None:
-    # Not a rich table, which would cut the numbers on a narrow terminal.
-    lines = [["labels", "method", *COLUMNS.values()]]
-    lines += [[row["labels"], row["method"], *(text(row[name]) for name in COLUMNS)] for row in rows]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    for line in lines:
-        console.say("  ".join([*map(str.ljust, line[:2], widths), *map(str.rjust, line[2:], widths[2:])]))
-    console.say("")
+benchmark.add_command(accuracy)
+benchmark.add_command(speed)

@@ -3,66 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 import foldless as fl
-from foldless.cli import columns, console, files
-from foldless.cli.auc import MAX_ITER, TOLERANCE
-from foldless.cli.options import json_option, level_option, positive
+from foldless.cli import console, drawing, saved
+from foldless.cli.ask import Ask, data_options, given
+from foldless.cli.models import FAMILIES, strength
+from foldless.cli.options import picture_option
+from foldless.cli.problem import Problem, problem_of
 
-DEFAULT_SHRINKAGE = 0.1
+Models = list[tuple[str, float | None]]
 EXAMPLES = """\b
 Examples:
   foldless compare patients.csv --target outcome --models logistic,lda,ridge
   foldless compare patients.csv --target outcome --models logistic=0.01,logistic=1 --rope 0.01
-  foldless compare genes.tsv --target subtype --models ridge=100,lda=0.5,svm --json
+  foldless compare genes.tsv --target subtype --log --models ridge=100,lda=0.5,svm --json
+  foldless compare patients.csv --target outcome --models logistic --model-file theirs.skops --out compare.png
 """
 
 
-def _logistic(C: float) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=C, tol=TOLERANCE, max_iter=MAX_ITER)
-
-
-def _ridge(alpha: float) -> Any:
-    from sklearn.linear_model import RidgeClassifier
-
-    return RidgeClassifier(alpha=alpha)
-
-
-def _svm(C: float) -> Any:
-    from sklearn.svm import LinearSVC
-
-    # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
-    return LinearSVC(C=C, dual=False, tol=TOLERANCE, max_iter=MAX_ITER)
-
-
-def _lda(shrinkage: float) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
-
-
-# name -> the parameter that `=` sets, and the classifier with it
-FAMILIES: dict[str, tuple[str, Callable[[float], Any]]] = {
-    "logistic": ("C", _logistic),
-    "ridge": ("alpha", _ridge),
-    "svm": ("C", _svm),
-    "lda": ("shrinkage", _lda),
-}
-
-
-def parsed_models(ctx: click.Context, param: click.Parameter, value: str) -> list[tuple[str, float | None]]:
+def parsed_models(ctx: click.Context, param: click.Parameter, value: str) -> Models:
     """'logistic=0.01,lda' -> [('logistic', 0.01), ('lda', None)]."""
     words = [word.strip() for word in value.split(",") if word.strip()]
     found = [_parsed(word) for word in words]
-    if len(found) < 2:
-        raise click.BadParameter(f"needs two classifiers or more, separated by commas, got {value!r}.")
     if len(set(found)) < len(found):
         raise click.BadParameter(f"names the same classifier twice: {value!r}.")
     return found
@@ -74,7 +41,7 @@ def _parsed(word: str) -> tuple[str, float | None]:
         raise click.BadParameter(f"{name!r} is none of {', '.join(FAMILIES)}.")
     if not equals:
         return name.lower(), None
-    parameter = FAMILIES[name.lower()][0]
+    parameter = FAMILIES[name.lower()].parameter
     top = 1.0 if parameter == "shrinkage" else math.inf  # at 1 nothing is left of the covariance
     try:
         strength = float(text)
@@ -94,8 +61,7 @@ def share(ctx: click.Context, param: click.Parameter, value: float) -> float:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--target", required=True, metavar="COLUMN", help="The column with the two classes.")
+@data_options()
 @click.option(
     "--models",
     required=True,
@@ -105,76 +71,67 @@ def share(ctx: click.Context, param: click.Parameter, value: float) -> float:
     "(C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage).",
 )
 @click.option(
-    "--positive", "positive_text", metavar="LABEL", help="The positive class; else the later in sorted order."
-)
-@click.option("--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be given several times.")
-@click.option(
-    "--C",
-    "C",
-    type=float,
-    default=1.0,
-    show_default=True,
-    callback=positive,
-    help="Inverse penalty where none is named: C of logistic and svm, 1/alpha of ridge; lda takes shrinkage 0.1.",
-)
-@click.option(
     "--rope", type=float, default=0.0, show_default=True, callback=share, help="AUCs this close count as equal."
 )
-@click.option("--no-standardize", is_flag=True, help="Use the columns as they are; by default each gets unit variance.")
-@level_option
-@json_option
+@saved.model_file_option
+@picture_option("A picture of the difference of the first two")
+@click.pass_context
 def compare(
-    file: Path,
-    target: str,
-    models: list[tuple[str, float | None]],
-    positive_text: str | None,
-    drop: tuple[str, ...],
-    C: float,
-    rope: float,
-    no_standardize: bool,
-    level: float,
-    as_json: bool,
+    ctx: click.Context, /, ask: Ask, models: Models, rope: float, model_file: Path | None, out: Path | None
 ) -> None:
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
-    FILE is a CSV or TSV table with a header line: one column with two classes, the others numbers. Every classifier is
-    fitted once, to all rows; what their estimates have in common is taken into account.
+    Every classifier is fitted once, to all rows; what their estimates have in common is taken into account. --C and
+    --shrinkage are for classifiers whose strength is not named in --models.
     """
-    data = columns.split(files.read_table(file), target, drop, file)
-    label = None if positive_text is None else columns.chosen_label(data.y, positive_text)
-    result = answer(data, label, models, C, rope, not no_standardize, level)
-    if as_json:
-        console.say_json({"file": str(file), "target": target, **result})
+    if given(ctx, "model"):
+        raise click.UsageError("--model is for one classifier: name them all in --models.")
+    if len(models) + (model_file is not None) < 2:
+        raise click.BadParameter(
+            "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
+        )
+    path = drawing.checked(out)
+    problem = problem_of(ask, None if model_file is None else saved.load(model_file))
+    problem.two_classes_only("compare")
+    result, pair = answer(problem, models, rope)
+    if path is not None:
+        draw = partial(_draw, pair, ask.level)
+        drawing.write(path, draw, width=10.0)  # the names of two classifiers are long
+    result["picture"] = None if path is None else str(path)
+    if ask.as_json:
+        console.say_json(result)
     else:
-        show(result)
+        show(result, problem)
 
 
-def answer(
-    data: columns.Data,
-    label: Any,
-    models: list[tuple[str, float | None]],
-    C: float,
-    rope: float,
-    standardize: bool,
-    level: float,
-) -> dict[str, Any]:
-    """Everything that is printed, as a plain dict."""
+def answer(problem: Problem, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
+    """Everything that is printed, as a plain dict; and the comparison of the first two."""
+    level = problem.ask.level
     with console.gathered_warnings() as warned:
-        fits = {name: _fitted(model, data, standardize) for name, model in _named(models, C).items()}
-        ranking = fl.compare_many(fits, data.X, data.y, pos_label=label)
+        fits = {name: problem.fitted(model) for name, model in _named(models, problem).items()}
+        if problem.saved is not None:
+            fits[f"{problem.saved.name} from {problem.saved.path.name}"] = problem.saved.model
+        ranking = fl.compare_many(fits, problem.X, problem.y, pos_label=problem.positive, groups=problem.groups)
     rows = ranking.summary(level)
-    pair = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope).summary(level)
-    return {
+    first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
+    pair = first_two.summary(level)
+    result = {
+        **problem.facts(),
         "n_positive": pair["n1"],
         "n_negative": pair["n0"],
-        "n_features": len(data.features),
-        "standardized": standardize,
+        "n_features": len(problem.features),
+        "standardized": problem.preparation.standardize,
         "method": ranking.method,
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        "notes": list(dict.fromkeys([*data.notes, *_unsaid(warned, ranking.notes), *ranking.notes])),
+        "notes": problem.all_notes(_unsaid(warned, ranking.notes), ranking.notes),
     }
+    return result, first_two
+
+
+def _draw(pair: Any, level: float, figure: Any) -> None:
+    fl.ComparisonDisplay.from_comparison(pair, level=level, ax=figure.subplots())
 
 
 def _unsaid(warned: list[str], notes: tuple[str, ...]) -> list[str]:
@@ -182,44 +139,34 @@ def _unsaid(warned: list[str], notes: tuple[str, ...]) -> list[str]:
     return [w for w in warned if not any(w.endswith(note) or note.endswith(w) for note in notes)]
 
 
-def _named(models: list[tuple[str, float | None]], C: float) -> dict[str, Any]:
-    """Unfitted classifiers by a name that tells their setting."""
-    found = {}
-    for family, strength in models:
-        parameter, make = FAMILIES[family]
-        default = {"C": C, "alpha": 1 / C, "shrinkage": DEFAULT_SHRINKAGE}[parameter]
-        value = default if strength is None else strength
-        found[f"{family}, {parameter} = {value:g}"] = make(value)
+def _named(models: Models, problem: Problem) -> dict[str, Any]:
+    """Unfitted pipelines by a name that tells the setting of the classifier."""
+    found, ask = {}, problem.ask
+    for name, value in models:
+        family = FAMILIES[name]
+        value = strength(name, ask.C, ask.shrinkage) if value is None else value
+        shown = f"{value:g}" if isinstance(value, float) else value
+        title = f"{name}, {family.parameter} = {shown}"
+        found[title] = problem.preparation.pipeline(family.make(value, ask.seed))
     if len(found) < len(models):
         raise fl.InputError("--models names the same classifier twice: give each another strength.")
     return found
 
 
-def _fitted(model: Any, data: columns.Data, standardize: bool) -> Any:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    scale = [StandardScaler()] if standardize else []
-    try:
-        return make_pipeline(*scale, model).fit(data.X, data.y)
-    except ValueError as err:  # numbers too large for the scaler or the solver
-        raise fl.InputError(f"{type(model).__name__} could not be fitted: {err}") from err
-
-
-def show(result: dict[str, Any]) -> None:
+def show(result: dict[str, Any], problem: Problem) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
     console.say(_sentence(result), style="bold")
-    console.say("")
     table = console.new_table("model", "P(best)", "AUC", f"{console.percent(result['level'])} interval")
     for row in result["models"]:
-        table.add_row(
-            row["name"], f"{row['prob_best']:.3f}", f"{row['auc']:.3f}", console.span(row["low"], row["high"])
-        )
+        figures = f"{row['prob_best']:.3f}", f"{row['auc']:.3f}", console.span(row["low"], row["high"])
+        console.add_row(table, row["name"], *figures)
     console.stdout().print(table)
-    console.say_facts(_facts(result))
+    console.say_facts(_facts(result, problem))
     if result["notes"]:
         console.say("")
         console.say_notes(result["notes"])
+    if result["picture"] is not None:
+        console.say(result["picture"])
 
 
 def _sentence(result: dict[str, Any]) -> str:
@@ -233,7 +180,7 @@ def _sentence(result: dict[str, Any]) -> str:
     )
 
 
-def _facts(result: dict[str, Any]) -> dict[str, str]:
+def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
     pair = result["first_two"]
     facts = {"first against second": f"better with probability {pair['prob_a_better']:.3f}"}
     if pair["rope"]:
@@ -241,9 +188,11 @@ def _facts(result: dict[str, Any]) -> dict[str, str]:
             f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
         )
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
-    scaled = "standardized columns" if result["standardized"] else "columns as they are"
+    rows = f"{result['n_positive']} '{problem.classes[1]}', {result['n_negative']} '{problem.classes[0]}'"
     return {
         **facts,
-        "rows": f"{result['n_positive']} positive, {result['n_negative']} negative; {result['n_features']} {scaled}",
+        "rows": rows,
+        "columns": f"{console.plural(result['n_features'], 'column')}, {problem.preparation.words}",
         "method": result["method"],
+        "read as": result["read_as"],
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
+import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,11 +20,27 @@ from rich.table import Table
 import foldless as fl
 
 MAX_NAMES = 5
+MAX_LENGTH = 60
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, formatting, surrogates, line and paragraph separators
 
 
 def one_line(text: str) -> str:
     """The text with every run of white space, line breaks included, as one space."""
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))
+
+
+def visible(text: str) -> str:
+    """Control characters written out: a name from a file must not move the cursor or turn the text around."""
+    return "".join(_spelled(c) if unicodedata.category(c) in UNSEEN and c != "\n" else c for c in text)
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def quoted(name: str) -> str:
+    """A name as it has to be typed in a shell."""
+    return name if name.replace("_", "").replace("-", "").isalnum() else shlex.quote(name)
 
 
 def complain(message: str, code: int) -> int:
@@ -38,7 +56,7 @@ def stdout() -> Console:
 
 def say(text: str, style: str = "") -> None:
     """Print a plain line; brackets in it are text, not markup."""
-    stdout().print(escape(text), style=style or None)
+    stdout().print(escape(visible(text)), style=style or None)
 
 
 def say_notes(notes: Iterable[str]) -> None:
@@ -73,6 +91,11 @@ def new_table(*columns: str, title: str | None = None) -> Table:
     return table
 
 
+def add_row(table: Table, *cells: str) -> None:
+    """A row of plain text; brackets and control characters in it are shown."""
+    table.add_row(*(escape(visible(cell)) for cell in cells))
+
+
 def say_facts(facts: Mapping[str, str]) -> None:
     """Two columns: what, and how much; not a rich table, which would cut long values in a pipe."""
     width = max(len(name) for name in facts)
@@ -82,14 +105,32 @@ def say_facts(facts: Mapping[str, str]) -> None:
 
 def listed(items: Iterable[Any]) -> str:
     """The first few items, quoted, with a count of the rest."""
-    found = [f"'{i}'" for i in items]
+    found = [f"'{shortened(str(i))}'" for i in items]
     rest = len(found) - MAX_NAMES
     return ", ".join(found[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
+def both_ends(items: Iterable[Any]) -> str:
+    """The first items and the last ones: what is looked for is often at the end."""
+    found = [f"'{shortened(str(i))}'" for i in items]
+    if len(found) <= 2 * MAX_NAMES:
+        return ", ".join(found)
+    return f"{', '.join(found[:MAX_NAMES])}, ... {', '.join(found[-2:])} ({len(found)} in all)"
+
+
+def shortened(text: str) -> str:
+    """A text that may be long, cut."""
+    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 3]}..."
+
+
 def counted(rows: int) -> str:
     """'1 row', '2 rows'."""
-    return f"{rows} row" if rows == 1 else f"{rows} rows"
+    return plural(rows, "row")
+
+
+def plural(number: int, noun: str) -> str:
+    """'1 column', '2 columns'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def percent(level: float) -> str:

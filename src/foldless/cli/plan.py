@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import click
 
 import foldless as fl
-from foldless.cli import columns, console, files, picture
-from foldless.cli.auc import fitted
-from foldless.cli.options import json_option, level_option, positive, share
+from foldless.cli import console, drawing
+from foldless.cli.ask import FIELDS, Ask, data_options, given
+from foldless.cli.auc import refuse_wrong_strength
+from foldless.cli.options import finite, listed, maybe_positive, maybe_share, picture_option, share
+from foldless.cli.problem import problem_of
 
 EXAMPLES = """\b
 Examples:
@@ -22,29 +23,10 @@ Examples:
   foldless plan patients.csv --target outcome --factors 1,3,10 --json
 """
 OF_A_STUDY = ("auc", "half_width", "above", "power", "balance", "features", "noise_share")
-OF_A_FILE = ("target", "positive_text", "drop", "C", "no_standardize", "factors", "out")
-
-
-def maybe_share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A number strictly between 0 and 1, if given."""
-    return None if value is None else share(ctx, param, value)
-
-
-def maybe_positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A number above 0, if given."""
-    return None if value is None else float(positive(ctx, param, value))
-
-
-def parsed_factors(ctx: click.Context, param: click.Parameter, value: str) -> tuple[float, ...]:
-    """'1,2,5' -> (1.0, 2.0, 5.0)."""
-    try:
-        return tuple(float(word) for word in value.split(","))
-    except ValueError:
-        raise click.BadParameter(f"must be numbers separated by commas, such as 1,2,5, got {value!r}.") from None
+OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json")), "factors", "out")
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--auc", type=float, callback=maybe_share, help="The AUC that the classifier is expected to have.")
 @click.option("--half-width", type=float, callback=maybe_share, help="Half the length of the interval you can accept.")
 @click.option("--above", type=float, callback=maybe_share, help="Instead: a bound that the interval shall lie above,")
@@ -56,68 +38,64 @@ def parsed_factors(ctx: click.Context, param: click.Parameter, value: str) -> tu
 )
 @click.option("--features", type=float, callback=maybe_positive, help="Number of features the classifier will use.")
 @click.option("--noise-share", type=float, help="Instead: share of training noise in the scores, from 0 to 1.")
-@click.option("--target", metavar="COLUMN", help="With FILE: the column with the two classes.")
-@click.option("--positive", "positive_text", metavar="LABEL", help="With FILE: the positive class.")
-@click.option("--drop", multiple=True, metavar="COLUMN", help="With FILE: a column to leave out; may be repeated.")
 @click.option(
-    "--C", "C", type=float, default=1.0, show_default=True, callback=positive, help="With FILE: inverse penalty."
+    "--factors",
+    metavar="1,2,5",
+    default="1,2,5",
+    show_default=True,
+    callback=listed(finite),
+    help="With FILE: multiples of its rows.",
 )
-@click.option("--no-standardize", is_flag=True, help="With FILE: use the columns as they are.")
-@click.option(
-    "--factors", default="1,2,5", show_default=True, callback=parsed_factors, help="With FILE: multiples of its rows."
-)
-@click.option("--out", type=click.Path(path_type=Path), help="With FILE: a picture of the curve (.png, .svg, .pdf).")
-@level_option
-@json_option
+@picture_option("With FILE: a picture of the curve")
+@data_options(file_required=False)
 @click.pass_context
-def plan(ctx: click.Context, /, file: Path | None, level: float, as_json: bool, **given: Any) -> None:
+def plan(ctx: click.Context, /, ask: Ask | None, level: float, as_json: bool, **asked: Any) -> None:
     """Say how many rows a study needs, or what more rows of FILE would bring.
 
-    Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE, a CSV or TSV
-    table with a header line, a logistic regression is fitted and its AUC with 2 and 5 times the rows is foretold.
+    Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE (CSV, TSV,
+    Parquet or .npz) a classifier is fitted, and its AUC with 2 and 5 times the rows is foretold; all options from
+    --factors on are for that.
     """
-    _refuse_mixture(ctx, file)
-    if file is None:
-        result, show = study(level, given), show_study
+    _refuse_mixture(ctx, ask)
+    if ask is None:
+        result, show = study(level, asked), show_study
     else:
-        result, show = curve(file, level, given), show_curve
+        refuse_wrong_strength(ctx, ask)
+        result, show = curve(ask, asked["factors"], asked["out"]), show_curve
     if as_json:
         console.say_json(result)
     else:
         show(result)
 
 
-def _refuse_mixture(ctx: click.Context, file: Path | None) -> None:
-    strangers = OF_A_FILE if file is None else OF_A_STUDY
-    given = ctx.get_parameter_source
+def _refuse_mixture(ctx: click.Context, ask: Ask | None) -> None:
+    strangers = OF_A_FILE if ask is None else OF_A_STUDY
     for option in ctx.command.params:
-        if option.name in strangers and given(str(option.name)) is not click.core.ParameterSource.DEFAULT:
+        if option.name in strangers and given(ctx, str(option.name)):
             wrong = (
-                "needs a FILE: name one, or leave it out." if file is None else "does not go with a FILE: leave it out."
+                "needs a FILE: name one, or leave it out." if ask is None else "does not go with a FILE: leave it out."
             )
             raise click.UsageError(f"{option.opts[0]} {wrong}")
-    if file is None and given("auc") is click.core.ParameterSource.DEFAULT:
+    if ask is None and not given(ctx, "auc"):
         raise click.UsageError("give --auc and --half-width or --above, or a FILE with --target.")
-    if file is not None and given("target") is click.core.ParameterSource.DEFAULT:
-        raise click.UsageError("Missing option '--target': the column with the two classes.")
 
 
 # ---- a study not yet begun
 
 
-def study(level: float, given: dict[str, Any]) -> dict[str, Any]:
+def study(level: float, asked: dict[str, Any]) -> dict[str, Any]:
     """The plan as a plain dict."""
-    if (given["half_width"] is None) == (given["above"] is None):
+    if (asked["half_width"] is None) == (asked["above"] is None):
         raise click.UsageError("give either --half-width or --above.")
     return fl.plan_sample_size(
-        given["auc"],
-        given["half_width"],
+        asked["auc"],
+        asked["half_width"],
         level,
-        given["balance"],
-        above=given["above"],
-        power=given["power"],
-        n_features=given["features"],
-        noise_share=given["noise_share"],
+        asked["balance"],
+        above=asked["above"],
+        power=asked["power"],
+        n_features=asked["features"],
+        noise_share=asked["noise_share"],
     ).summary()
 
 
@@ -154,37 +132,26 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
 # ---- more rows of a file
 
 
-def curve(file: Path, level: float, given: dict[str, Any]) -> dict[str, Any]:
+def curve(ask: Ask, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
-    path = None if given["out"] is None else picture.writable_path(given["out"])
-    data = columns.split(files.read_table(file), given["target"], given["drop"], file)
-    label = None if given["positive_text"] is None else columns.chosen_label(data.y, given["positive_text"])
+    path = drawing.checked(out)
+    problem = problem_of(ask)
+    problem.two_classes_only("plan")
     with console.gathered_warnings() as warned:
-        model = fitted(data, given["C"], not given["no_standardize"])
-        found = fl.learning_curve(model, data.X, data.y, given["factors"], pos_label=label)
+        model = problem.fitted()
+        how = {"pos_label": problem.positive, "groups": problem.groups}
+        found = fl.learning_curve(model, problem.X, problem.y, factors, **how)
     if path is not None:
-        files.write_atomically(path, _drawn(found, level, path.suffix[1:].lower()))
-    answer = found.summary(level)
+        level = ask.level
+        drawing.write(path, lambda f: fl.LearningCurveDisplay.from_curve(found, level=level, ax=f.subplots()))
+    answer = found.summary(ask.level)
     return {
-        "file": str(file),
-        "target": given["target"],
+        **problem.facts(),
         **answer,
-        "notes": list(dict.fromkeys([*data.notes, *warned, *answer["notes"]])),
+        "classifier": problem.classifier_words,
+        "notes": problem.all_notes(warned, answer["notes"]),
         "picture": None if path is None else str(path),
     }
-
-
-def _drawn(found: Any, level: float, kind: str) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    # A figure of its own, outside pyplot: no window system, no state left behind.
-    figure = Figure(figsize=(6.0, 4.0), layout="constrained", facecolor="white")
-    FigureCanvasAgg(figure)
-    fl.LearningCurveDisplay.from_curve(found, level=level, ax=figure.subplots())
-    content = io.BytesIO()
-    figure.savefig(content, format=kind, dpi=150, metadata=picture.METADATA.get(kind))
-    return content.getvalue()
 
 
 def show_curve(result: dict[str, Any]) -> None:
@@ -193,7 +160,8 @@ def show_curve(result: dict[str, Any]) -> None:
     interval = f"{console.percent(result['level'])} interval"
     table = console.new_table("rows", "times", "AUC", f"{interval}, today", "95 % half width then")
     for point in result["points"]:
-        table.add_row(
+        console.add_row(
+            table,
             str(point["rows"]),
             f"{point['factor']:g}",
             f"{point['auc']:.3f}",
@@ -201,7 +169,8 @@ def show_curve(result: dict[str, Any]) -> None:
             f"± {point['half_width_then']:.3f}",
         )
     console.stdout().print(table)
-    console.say_facts({"training noise": f"{result['noise_share']:.2f} of the variance of the scores"})
+    noise = f"{result['noise_share']:.2f} of the variance of the scores"
+    console.say_facts({"training noise": noise, "classifier": result["classifier"], "read as": result["read_as"]})
     _say_notes(result)
     if result["picture"] is not None:
         console.say(result["picture"])

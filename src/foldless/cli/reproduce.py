@@ -9,17 +9,20 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.benchmark import Reporter, listed
-from foldless.cli.options import json_option
+from foldless.cli.options import json_option, listed
+from foldless.cli.progress import Reporter
+from foldless.cli.workers import refuse_file, worker_options
 from foldless.experiments.markdown import text
 from foldless.experiments.paper import ITEMS, Settings, publish, run
 from foldless.experiments.paper.recipes import CHOICES
+from foldless.experiments.workers import Workers
 
 EXAMPLES = """\b
 Examples:
   foldless reproduce all --quick --out out/
   foldless reproduce fig1 --P 10 --jobs 2
   foldless reproduce fig5 --iterations 200 --out results/ --resume
+  foldless reproduce all --backend dask --scheduler tcp://host:8786 --out results/
 """
 ALL = "all"
 SHOWN = {"mae": "MAE", "sd": "SD", "bias": "bias", "coverage90": "cover 90", "missing": "missing"}
@@ -30,13 +33,13 @@ SHOWN = {"mae": "MAE", "sd": "SD", "bias": "bias", "coverage90": "cover 90", "mi
 @click.option("--iterations", type=click.IntRange(1), help="Per point.  [default: 1000, as in the paper]")
 @click.option("--P", "columns", metavar="4,10", callback=listed(int), help="Only these numbers of columns.")
 @click.option("--classifier", type=click.Choice(CHOICES), default=CHOICES[0], show_default=True)
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
+@worker_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("foldless-paper"), show_default=True)
 @click.option("--resume", is_flag=True, help="Finish what is in the --out folder.")
 @click.option("--quick", is_flag=True, help="A few points and iterations, to see that it works.")
 @json_option
-def reproduce(item: str, jobs: int, out: Path, resume: bool, as_json: bool, **options: Any) -> None:
+def reproduce(item: str, workers: Workers, out: Path, resume: bool, as_json: bool, **options: Any) -> None:
     """Run an experiment of the paper again: table1, fig1 .. fig6, fig7 (non-Gaussian data), shuffled, or all.
 
     The paper's estimators, the same as usually computed, and foldless, on identical data. Every finished trial is kept
@@ -44,15 +47,15 @@ def reproduce(item: str, jobs: int, out: Path, resume: bool, as_json: bool, **op
     picture (.png, .svg) and a page (.md); index.html and index.md show all of them beside the published numbers.
     The ovarian cancer data of fig5 and shuffled are read from the folder named by FOLDLESS_DATA, or downloaded.
     """
-    if out.exists() and not out.is_dir():
-        raise fl.InputError(f"{out} is not a folder: choose another name for --out.")
+    refuse_file(out)
     left_out: dict[str, str] = {}
     names = _available(left_out) if item == ALL else [item]
     chosen = [_settings(name, options, alone=item != ALL) for name in names]
     summaries = []
-    for settings in chosen:
-        click.echo(f"{settings.item}: {ITEMS[settings.item].title}", err=True)
-        summaries.append(run(settings, out, jobs=jobs, resume=resume, progress=Reporter()))
+    with workers.ready() as team:
+        for settings in chosen:
+            click.echo(f"{settings.item}: {ITEMS[settings.item].title}", err=True)
+            summaries.append(run(settings, out, team=team, resume=resume, progress=Reporter()))
     pages = publish(out, left_out)
     if as_json:
         console.say_json({"items": summaries, "left_out": left_out, "out": str(out)})

@@ -1,0 +1,38 @@
+"""Tables in: CSV, TSV, Parquet and NumPy archives, each behind the same small interface.
+
+kinds        what a file is, by its first bytes and its name
+source       `Source`: the names of the columns, one column as text, many columns as one matrix
+text         CSV and TSV; `unpacked`, `encodings` and `layout` find out how it is written
+parquet      Parquet
+archive      NumPy's .npz
+values       which words are numbers, and which mean that there is none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from foldless.cli.tables import archive, kinds, parquet, text
+from foldless.cli.tables.source import Hints, Loaded, Source
+
+__all__ = ["Hints", "Loaded", "Source", "opened"]
+
+READERS: dict[str, Callable[[Path, Hints, Path], Source]] = {
+    "parquet": parquet.read,
+    "npz": archive.read,
+    "text": text.read,
+    "gzip": text.read_packed,
+}
+
+
+@contextmanager
+def opened(path: Path, hints: Hints) -> Iterator[Source]:
+    """A file as a `Source`; what had to be unpacked or written in another encoding is gone afterwards."""
+    kind = kinds.kind_of(path)
+    if kind in ("parquet", "npz"):
+        hints.refuse(path)
+    with TemporaryDirectory(prefix="foldless-") as scratch:
+        yield READERS[kind](path, hints, Path(scratch))

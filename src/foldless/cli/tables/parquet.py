@@ -1,0 +1,114 @@
+"""Parquet: the file says what is a number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import foldless as fl
+from foldless.cli.console import one_line
+from foldless.cli.tables import frames
+from foldless.cli.tables.source import Hints, Loaded
+from foldless.cli.tables.values import stripped
+
+
+def read(path: Path, hints: Hints, scratch: Path) -> ParquetSource:
+    """Read what the file says about itself; its columns stay where they are."""
+    source = ParquetSource(path)
+    if source.rows == 0:
+        raise fl.InputError(f"{path} has columns but no rows.")
+    return source
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file; see `Source`."""
+
+    path: Path
+    others: tuple[str, ...] = ()
+    default_target: str | None = None
+    read_as: str = "Parquet"
+    remedy: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(self._schema)
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows there are."""
+        import polars as pl
+
+        return int(self._tried(lambda: self._scan().select(pl.len()).collect().item()))
+
+    @cached_property
+    def _schema(self) -> dict[str, Any]:
+        return dict(self._tried(lambda: self._scan().collect_schema()))
+
+    def column(self, name: str) -> Any:
+        """One column as text; numbers and dates are written out."""
+        import polars as pl
+
+        kind = self._schema[name]
+        if kind.is_nested() or kind in (pl.Binary, pl.Object):
+            raise fl.InputError(f"column '{name}' of {self.path} holds {_strange(kind)}: expected labels.")
+        return stripped(self._tried(lambda: self._scan().select(name).collect())[name].cast(pl.String))
+
+    def load(self, names: tuple[str, ...]) -> Loaded:
+        """Numbers as float64, or as float32 where all of them are; words, dates and lists apart."""
+        kinds = {name: self._schema[name] for name in names}
+        numbers = [name for name, kind in kinds.items() if kind.is_numeric() or kind == _boolean()]
+        words = [name for name, kind in kinds.items() if _is_text(kind)]
+        X = frames.new_matrix(self.rows, len(names), _width(list(kinds.values())))
+        places = {name: k for k, name in enumerate(names)}
+        if numbers:
+            self._tried(lambda: frames.fill(X, self._scan().select(numbers), numbers, [places[n] for n in numbers]))
+        apart = [name for name in names if name not in set(numbers)]
+        X[:, [places[n] for n in apart]] = np.nan
+        strange = {name: _strange(kinds[name]) for name in apart if name not in words}
+        return Loaded(X, {name: self.column(name) for name in words}, strange)
+
+    def _scan(self) -> Any:
+        import polars as pl
+
+        return pl.scan_parquet(self.path, glob=False)
+
+    def _tried(self, call: Any) -> Any:
+        try:
+            return call()
+        except (KeyboardInterrupt, MemoryError, SystemExit):
+            raise
+        except BaseException as err:  # a damaged file may also end in a panic of polars, which is no Exception
+            reason = one_line(str(err).strip().split("\n")[0]).rstrip(".")
+            raise fl.InputError(f"{self.path} is damaged or no Parquet file: {reason}.") from err
+
+
+def _boolean() -> Any:
+    import polars as pl
+
+    return pl.Boolean
+
+
+def _is_text(kind: Any) -> bool:
+    import polars as pl
+
+    return any(kind == text for text in (pl.String, pl.Categorical, pl.Enum))
+
+
+def _width(kinds: list[Any]) -> Any:
+    import polars as pl
+
+    narrow = (pl.Float32, pl.Boolean, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
+    small = all(any(kind == n for n in narrow) for kind in kinds) and any(kind == pl.Float32 for kind in kinds)
+    return np.float32 if small else np.float64
+
+
+def _strange(kind: Any) -> str:
+    if kind.is_temporal():
+        return "dates or times"
+    return "lists or structures" if kind.is_nested() else "values that are no numbers"

@@ -1,0 +1,172 @@
+"""CSV and TSV: columns that look like numbers are parsed as numbers, straight from the file."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import foldless as fl
+from foldless.cli.console import one_line
+from foldless.cli.tables import encodings, frames, unpacked
+from foldless.cli.tables.layout import Layout, layout_of
+from foldless.cli.tables.source import Hints, Loaded
+from foldless.cli.tables.values import NO_NUMBER_SPELLED, as_numbers, numeric_columns, stripped
+
+SAMPLE_ROWS = 200
+TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
+
+
+def read(path: Path, hints: Hints, scratch: Path) -> TextSource:
+    """Find out how the file is written; nothing but its first lines is kept."""
+    return _described(path, path, hints, scratch)
+
+
+def read_packed(path: Path, hints: Hints, scratch: Path) -> TextSource:
+    """The same for a file that was packed with gzip."""
+    return _described(path, unpacked.unpack_gzip(path, scratch / "unpacked"), hints, scratch)
+
+
+def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSource:
+    text = encodings.as_utf8(plain, hints.encoding, scratch, path)
+    return TextSource(path, text, layout_of(text.path, hints, path))
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """A text table; see `Source`."""
+
+    path: Path
+    text: encodings.Text
+    layout: Layout
+    others: tuple[str, ...] = ()
+    default_target: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self._columns) != len(self.layout.header):
+            self._fail("its header cannot be understood")
+        if self._rows == 0:
+            raise fl.InputError(f"{self.path} has a header but no rows.")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The header."""
+        return self.layout.header
+
+    @property
+    def read_as(self) -> str:
+        """Such as 'semicolon, decimal comma, Latin-1'."""
+        return f"{self.layout.words}, {encodings.named(self.text.encoding)}"
+
+    @property
+    def remedy(self) -> str:
+        """The options that change how the file is read."""
+        return f"it was read as {self.read_as}; --sep, --decimal and --encoding change that"
+
+    @cached_property
+    def _columns(self) -> list[str]:
+        """The names that polars gives: it does not strip, and renames what it has seen."""
+        return list(self._tried(lambda: self._scan().collect_schema().names()))
+
+    @cached_property
+    def _name_for_polars(self) -> dict[str, str]:
+        return dict(zip(self.layout.header, self._columns, strict=True))
+
+    @cached_property
+    def _rows(self) -> int:
+        import polars as pl
+
+        return int(self._tried(lambda: self._scan().select(pl.len()).collect().item()))
+
+    def column(self, name: str) -> Any:
+        """One column as stripped text."""
+        return stripped(self._texts([name])[name]).alias(name)
+
+    def load(self, names: tuple[str, ...]) -> Loaded:
+        """Numbers at once where the first rows promise them; the rest by way of text."""
+        X = frames.new_matrix(self._rows, len(names))
+        places = {name: k for k, name in enumerate(names)}
+        promising = self._promising(names)
+        if not promising or not self._filled(X, promising, [places[n] for n in promising]):
+            promising = []  # a word further down: every column is looked at
+            self._refuse_ragged()
+        taken = set(promising)
+        rest = [name for name in names if name not in taken]
+        texts: dict[str, Any] = {}
+        convert = partial(as_numbers, decimal=self.layout.decimal)
+        for block in self._blocks(rest):
+            texts |= frames.fill_from_text(X, self._texts, block, [places[n] for n in block], convert).texts
+        return Loaded(X, texts, {})
+
+    def _promising(self, names: tuple[str, ...]) -> list[str]:
+        sample = self._tried(lambda: self._scan().head(SAMPLE_ROWS).collect())
+        numeric = dict(zip(self.layout.header, numeric_columns(sample, self.layout.decimal), strict=True))
+        # polars parses decimal commas only where the comma does not separate.
+        direct = (self.layout.decimal, self.layout.separator) != (",", ",")
+        return [name for name in names if direct and numeric[name]]
+
+    def _refuse_ragged(self) -> None:
+        """Read every row in full; polars overlooks cells without a name where it is asked for some columns only."""
+        self._tried(lambda: deque(self._scan().collect_batches(), maxlen=0))
+
+    def _filled(self, X: Any, names: list[str], places: list[int]) -> bool:
+        """False when a cell of these columns is no number, or a row is not as it should be."""
+        import polars as pl
+
+        wanted = [self._of(name) for name in names]
+        typed = self._scan(
+            schema_overrides=dict.fromkeys(wanted, pl.Float64),
+            null_values=NO_NUMBER_SPELLED,
+            decimal_comma=self.layout.decimal == ",",
+        )
+        try:
+            frames.fill(X, typed, wanted, places)
+        except pl.exceptions.ComputeError:
+            return False
+        return True
+
+    def _blocks(self, names: list[str]) -> list[list[str]]:
+        """As many columns at once as make a moderate amount of text."""
+        share = self.text.path.stat().st_size / len(self.layout.header)
+        size = max(1, int(TEXT_AT_ONCE / max(1.0, share)))
+        return [names[k : k + size] for k in range(0, len(names), size)]
+
+    def _texts(self, names: list[str]) -> Any:
+        wanted = [self._of(name) for name in names]
+        frame = self._tried(lambda: self._scan().select(wanted).collect())
+        frame.columns = names
+        return frame
+
+    def _of(self, name: str) -> str:
+        return self._name_for_polars[name]
+
+    def _scan(self, **how: Any) -> Any:
+        import polars as pl
+
+        return pl.scan_csv(self.text.path, separator=self.layout.separator, infer_schema=False, glob=False, **how)
+
+    def _tried(self, call: Any) -> Any:
+        import polars as pl
+
+        try:
+            return call()
+        except pl.exceptions.PolarsError as err:
+            self._fail(one_line(str(err).strip().split("\n")[0]), err)
+
+    def _fail(self, reason: str, err: Exception | None = None) -> NoReturn:
+        unclosed = "a quotation mark is opened and never closed" if 'could not parse `"' in reason else None
+        why = self._ragged() or unclosed or reason.rstrip(".")
+        raise fl.InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
+
+    def _ragged(self) -> str | None:
+        """Where the first row is that has more cells than the header."""
+        width = len(self.layout.header)
+        with self.text.path.open(encoding="utf-8-sig", newline="") as stream:
+            rows = csv.reader(stream, delimiter=self.layout.separator)
+            for row in rows:
+                if len(row) > width:
+                    return f"line {rows.line_num} has {len(row)} cells, and the header {width}"
+        return None
