@@ -17,6 +17,7 @@ from foldless.experiments.results import Results
 from foldless.experiments.store import Store
 from foldless.experiments.summary import error_ratio, summarize
 from foldless.experiments.task import Task, perform
+from foldless.experiments.workers import Workers
 
 FILES = ("results.csv", "summary.md", "accuracy.png")
 
@@ -59,7 +60,8 @@ def without_times(text: str) -> list[list[str]]:
 
 
 def test_jobs_do_not_change_results(settings, done, tmp_path):
-    run(settings, tmp_path, jobs=2)
+    with Workers(2).ready() as team:
+        run(settings, tmp_path, team=team)
     assert (tmp_path / "results.csv").read_bytes() == (done / "results.csv").read_bytes()
     assert (tmp_path / "accuracy.png").read_bytes() == (done / "accuracy.png").read_bytes()
     tables = [without_times((folder / "summary.md").read_text()) for folder in (tmp_path, done)]

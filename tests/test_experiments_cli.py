@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from foldless.cli.app import app
-from foldless.cli.benchmark import chosen, duration
+from foldless.cli.benchmark_accuracy import chosen
+from foldless.cli.progress import duration
 
 
 def accuracy(*args):

@@ -23,6 +23,7 @@ from foldless.cli.app import app
 from foldless.experiments.paper import ITEMS, Settings, about_meg, ovarian, published, run
 from foldless.experiments.paper.folder import VARIABLE
 from foldless.experiments.paper.items import Scope
+from foldless.experiments.workers import Workers
 
 MAIN = "from foldless.cli import main; main()"
 
@@ -78,7 +79,8 @@ def test_a_killed_run_resumes_to_the_same_table(tmp_path):
 def test_the_number_of_processes_does_not_matter(tmp_path):
     settings = Settings("fig2", iterations=3, quick=True)
     for jobs in (1, 2):
-        run(settings, tmp_path / str(jobs), jobs=jobs)
+        with Workers(jobs).ready() as team:
+            run(settings, tmp_path / str(jobs), team=team)
     one, two = ((tmp_path / str(jobs) / "runs" / "fig2" / "results.csv").read_bytes() for jobs in (1, 2))
     assert one == two
 

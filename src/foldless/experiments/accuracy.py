@@ -16,6 +16,7 @@ from foldless.experiments.settings import Settings, versions
 from foldless.experiments.store import Store
 from foldless.experiments.summary import summarize
 from foldless.experiments.task import Task, perform
+from foldless.experiments.workers import Team, alone
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,14 @@ class Plan:
 
 
 def run(
-    settings: Settings, folder: Path, *, jobs: int = 1, resume: bool = False, progress: Progress | None = None
+    settings: Settings, folder: Path, *, team: Team = alone, resume: bool = False, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Do all tasks, write results.csv, summary.json, summary.md and (with matplotlib) accuracy.png; the summary."""
     plan, store = Plan.of(settings), Store(folder)
     store.begin({**settings.as_dict(), "versions": versions()}, resume=resume)
     done = {line["task"] for line in store.finished()}
     todo = [task for task in plan.tasks if task.key not in done]
-    work(todo, partial(perform, settings=settings), store, done=len(done), jobs=jobs, progress=progress)
+    work(todo, partial(perform, settings=settings), store, done=len(done), team=team, progress=progress)
     return conclude(plan, store)
 
 

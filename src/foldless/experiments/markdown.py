@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 Table = list[dict[str, Any]]
@@ -41,8 +43,13 @@ def _section(rows: Table, kind: str, scope: str) -> str:
         return ""
     where = [*(k for k in WHERE[scope] if k in rows[0]), "method"]
     lines = [_line([*where, *SHOWN.values()]), _line(["---"] * len(where) + ["--:"] * len(SHOWN))]
-    lines += [_line([text(row[k]) for k in (*where, *SHOWN)]) for row in rows]
+    lines += [_line([_inert(text(row[k])) for k in (*where, *SHOWN)]) for row in rows]
     return "\n".join([f"## {kind}: {scope}", "", *lines, ""])
+
+
+def _inert(cell: str) -> str:
+    """A cell whose content, which may be the name of a data set, is text and no markup."""
+    return re.sub(r"([|\\`\[\]])", r"\\\1", html.escape(" ".join(cell.split()), quote=False))
 
 
 def _line(cells: list[str]) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from foldless.experiments.methods import LEVELS
 from foldless.experiments.sample import Floats
 from foldless.experiments.settings import Settings
+from foldless.experiments.spreadsheet import csv_text
 from foldless.experiments.task import Task
 
 Texts = npt.NDArray[np.str_]
@@ -96,17 +95,17 @@ def _values(answer: dict[str, Any]) -> list[float]:
 
 def as_csv(results: Results) -> str:
     """A line per sample, C and method. Times are left out: they are in tasks.jsonl and differ from run to run."""
-    shown = [name for name in VALUES if name != "seconds"]
+    return csv_text(_lines(results, [name for name in VALUES if name != "seconds"]))
+
+
+def _lines(results: Results, shown: list[str]) -> Iterator[list[Any]]:
     failed = {(u, m): why for u, m, why in results.failures}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*UNITS, "method", *shown, "failed"])
+    yield [*UNITS, "method", *shown, "failed"]
     for u in range(len(results)):
         unit = [results.units[name][u].item() for name in UNITS]
         for m, method in enumerate(results.methods):
             values = [_cell(results.values[name][u, m]) for name in shown]
-            writer.writerow([*unit, method, *values, failed.get((u, method), "")])
-    return text.getvalue()
+            yield [*unit, method, *values, failed.get((u, method), "")]
 
 
 def _cell(value: float) -> float | str:

@@ -1,17 +1,28 @@
-"""The folder of a run: settings, one line per finished task, and tables that are whole or absent."""
+"""The folder of a run: settings, one line per finished task, and tables that are whole or absent.
+
+Whatever happens, a finished task stays: results are only ever added, a line at a time, by the one process that holds
+the lock of the file. A kill can cut the last line short; it is taken off before the next one is added.
+"""
 
 from __future__ import annotations
 
+import io
 import json
-import os
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import foldless as fl
+from foldless._files import write_atomically
+from foldless.experiments.lock import acquire
 
 SETTINGS, TASKS = "settings.json", "tasks.jsonl"
+# What `write_atomically` leaves where it is killed; other hidden files are somebody else's.
+DRAFT = re.compile(r"\..+\.(json|csv|md|html|png|svg)\.\d+\.tmp")
+KEPT = "what was finished is kept, and --resume does the rest"
 
 
 @dataclass(frozen=True)
@@ -24,57 +35,109 @@ class Store:
     def tasks(self) -> Path:
         return self.folder / TASKS
 
+    @property
+    def settings(self) -> Path:
+        return self.folder / SETTINGS
+
     def begin(self, settings: dict[str, Any], *, resume: bool) -> None:
-        """Create the folder, or make sure that it holds the same run and ends in a whole line."""
+        """Create the folder, or make sure that it holds the same run and that nobody else is at work on it."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not self.tasks.exists():
-            self.write(SETTINGS, json.dumps(settings, indent=2) + "\n")
-            return
-        if not resume:
-            raise fl.InputError(
-                f"{self.folder} already holds a run: add --resume to finish it, or choose another folder."
-            )
-        self._refuse_other_settings(settings)
-        os.truncate(self.tasks, _whole_bytes(self.tasks))
+        if self._is_begun():
+            self._refuse_other_settings(settings)
+            if not resume:
+                raise fl.InputError(
+                    f"{self.folder} already holds a run: add --resume to finish it, or choose another folder."
+                )
+        with self.appender():
+            self._sweep()
+            if not self.settings.exists():
+                self.write(SETTINGS, json.dumps(settings, indent=2) + "\n")
+            # Once more: somebody else may have begun between the first look and the lock.
+            self._refuse_other_settings(settings)
+
+    def _is_begun(self) -> bool:
+        return self.settings.exists() or (self.tasks.exists() and self.tasks.stat().st_size > 0)
 
     def _refuse_other_settings(self, settings: dict[str, Any]) -> None:
-        try:
-            before = json.loads((self.folder / SETTINGS).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as err:
-            raise fl.InputError(f"{self.folder / SETTINGS} cannot be read: the run cannot be resumed.") from err
+        before = read_object(self.settings)
+        if before is None:
+            raise fl.InputError(
+                f"{self.settings} is missing, damaged, or not that of a run: nothing is changed there. Choose another "
+                f"folder."
+            )
         different = sorted(k for k in before.keys() | settings.keys() if before.get(k) != settings.get(k))
         if different:
             what = ", ".join(f"{k} ({before.get(k)} then, {settings.get(k)} now)" for k in different)
             raise fl.InputError(f"{self.folder} holds a run with other settings: {what}. Choose another folder.")
 
-    def appender(self) -> TextIO:
-        """The file of finished tasks, open for more."""
-        return self.tasks.open("a", encoding="utf-8")
+    def _sweep(self) -> None:
+        """Remove the drafts of processes that were killed while they wrote."""
+        for path in self.folder.glob(".*.tmp"):
+            if DRAFT.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    @contextmanager
+    def appender(self) -> Iterator[io.FileIO]:
+        """The file of finished tasks, open for more, ending in a whole line, and locked against other runs."""
+        with io.FileIO(self.tasks, "a+") as file:
+            if not acquire(file.fileno()):
+                raise fl.InputError(
+                    f"another run is at work in {self.folder}: wait until it is done, or choose another folder."
+                )
+            file.truncate(_whole_bytes(self.tasks))
+            yield file
 
     def finished(self) -> Iterator[dict[str, Any]]:
-        """Results so far; a line that a kill cut short is none."""
-        if not self.tasks.exists():
-            return
-        with self.tasks.open(encoding="utf-8") as lines:
-            for line in lines:
-                if line.endswith("\n"):
-                    yield json.loads(line)
+        """Results so far, each task once; a line that a kill cut short is none."""
+        seen: set[str] = set()
+        for number, line in enumerate(self._whole_lines(), 1):
+            result = _parsed(line)
+            if result is None or not isinstance(result.get("task"), str):
+                raise fl.InputError(
+                    f"{self.tasks}, line {number}, is not the result of a task: the file was damaged or changed. "
+                    f"Delete that line to have its task done again (--resume), or choose another folder."
+                )
+            if result["task"] not in seen:
+                seen.add(result["task"])
+                yield result
+
+    def _whole_lines(self) -> Iterator[bytes]:
+        if self.tasks.exists():
+            with self.tasks.open("rb") as lines:
+                yield from (line for line in lines if line.endswith(b"\n"))
 
     def write(self, name: str, content: str | bytes) -> Path:
         """Replace a file at once: a reader sees the old one or the new one, never a part."""
-        path, draft = self.folder / name, self.folder / f".{name}.{os.getpid()}.tmp"
-        try:
-            draft.write_bytes(content.encode() if isinstance(content, str) else content)
-            os.replace(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
+        path = self.folder / name
+        write_atomically(path, content.encode() if isinstance(content, str) else content)
         return path
 
 
-def append(file: TextIO, result: dict[str, Any]) -> None:
+def append(file: io.FileIO, result: dict[str, Any]) -> None:
     """One line, handed to the system at once."""
-    file.write(json.dumps(result, separators=(",", ":"), allow_nan=False) + "\n")
-    file.flush()
+    line = (json.dumps(result, separators=(",", ":"), allow_nan=False) + "\n").encode()
+    try:
+        while line:  # a disk that fills up may take a part
+            line = line[file.write(line) :]
+    except OSError as err:
+        raise fl.InputError(f"{file.name} cannot be written ({err.strerror or err}): {KEPT}.") from err
+
+
+def read_object(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file, or None where there is none that could be read."""
+    try:
+        return _parsed(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _parsed(content: bytes) -> dict[str, Any] | None:
+    """A JSON object, or None where it is none."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _whole_bytes(path: Path) -> int:

@@ -17,7 +17,8 @@ from foldless.experiments.paper.summary import as_csv, gather, summarize
 from foldless.experiments.paper.trial import Trial, perform
 from foldless.experiments.runner import Progress, work
 from foldless.experiments.settings import versions
-from foldless.experiments.store import Store
+from foldless.experiments.store import Store, read_object
+from foldless.experiments.workers import Team, alone
 
 RUNS = "runs"
 QUICK_ITERATIONS = 20
@@ -79,7 +80,7 @@ def trials(settings: Settings) -> tuple[Trial, ...]:
 
 
 def run(
-    settings: Settings, folder: Path, *, jobs: int = 1, resume: bool = False, progress: Progress | None = None
+    settings: Settings, folder: Path, *, team: Team = alone, resume: bool = False, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Do all trials of an item and publish them; the summary.
 
@@ -93,7 +94,7 @@ def run(
     store.begin({**settings.as_dict(), "versions": versions()}, resume=resume)
     done = {line["task"] for line in store.finished()} & {trial.key for trial in todo}
     ask = partial(perform, seed=settings.seed, classifier=settings.classifier, estimators=item.estimators)
-    work([t for t in todo if t.key not in done], ask, store, done=len(done), jobs=jobs, progress=progress)
+    work([t for t in todo if t.key not in done], ask, store, done=len(done), team=team, progress=progress)
     return conclude(settings, item, todo, store, folder)
 
 
@@ -115,6 +116,16 @@ def publish(folder: Path, left_out: dict[str, str] | None = None) -> list[Path]:
     """Write index.md and index.html about every item whose summary is in the folder; `left_out` says why others are
     not."""
     found = [folder / f"{name}.json" for name in ITEMS]
-    summaries = [json.loads(path.read_text(encoding="utf-8")) for path in found if path.exists()]
+    summaries = [_summary(path) for path in found if path.exists()]
     page, shelf = index.page(summaries, left_out or {}), Store(folder)
     return [shelf.write("index.md", page.markdown()), shelf.write("index.html", page.html())]
+
+
+def _summary(path: Path) -> dict[str, Any]:
+    found = read_object(path) or {}
+    if found.get("item") != path.stem or not {"command", "settings", "table", "truths"} <= found.keys():
+        raise fl.InputError(
+            f"{path} is damaged, or not the summary of {path.stem}: delete it, and run 'foldless reproduce "
+            f"{path.stem}' again with --resume and the same --out."
+        )
+    return found

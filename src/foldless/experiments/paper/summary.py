@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +13,7 @@ from foldless.experiments.paper.estimators import ESTIMATORS
 from foldless.experiments.paper.items import Item
 from foldless.experiments.paper.trial import Trial
 from foldless.experiments.sample import Floats
+from foldless.experiments.spreadsheet import csv_text
 
 LEVELS = (0.5, 0.9)
 SEPARATED = "the test set was separated: its noise, and so the coverage, is unknown there"
@@ -38,12 +37,12 @@ def gather(trials: Sequence[Trial], lines: Iterable[dict[str, Any]]) -> list[Res
 
 def as_csv(item: Item, results: list[Result]) -> str:
     """A line per trial and estimator. Times are left out: they are in tasks.jsonl and differ from run to run."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    return csv_text(_lines(item, results))
+
+
+def _lines(item: Item, results: list[Result]) -> Iterator[list[Any]]:
     where = [key for key, _ in results[0].trial.cell.where] if results else []
-    writer.writerow(
-        ["item", *where, "iteration", "n0", "n1", "truth", "truth_se", "estimator", "estimate", "rank", "failed"]
-    )
+    yield ["item", *where, "iteration", "n0", "n1", "truth", "truth_se", "estimator", "estimate", "rank", "failed"]
     for result in results:
         line = result.line
         unit = [item.name, *(value for _, value in result.trial.cell.where), result.trial.replicate]
@@ -51,9 +50,7 @@ def as_csv(item: Item, results: list[Result]) -> str:
         # An item without estimators has a line for the truth.
         answers: dict[str, dict[str, Any]] = line["answers"] or {"": {}}
         for name, answer in answers.items():
-            values = [_blank(answer.get(key)) for key in ("estimate", "rank", "failed")]
-            writer.writerow([*unit, name, *values])
-    return text.getvalue()
+            yield [*unit, name, *(_blank(answer.get(key)) for key in ("estimate", "rank", "failed"))]
 
 
 def _blank(value: Any) -> Any:
