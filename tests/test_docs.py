@@ -1,0 +1,230 @@
+"""The pages cannot drift: their code is run, the reference is that of the package, their figures stand in results/."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import foldless as fl
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+OTHERS = {"mlxtend", "baycomp", "confidenceinterval", "skore"}
+
+
+def _tool(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+run_pages, cli_reference, offline = _tool("run_pages"), _tool("cli_reference"), _tool("offline")
+PAGES = run_pages.pages()
+TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
+WITH_CODE = [page for page in PAGES if "```python" in TEXTS[page]]
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_a_page_prints_what_the_page_shows(page, tmp_path, monkeypatch):
+    """Every Python block is executed, top to bottom, and its output compared with the text under it."""
+    monkeypatch.chdir(tmp_path)
+    wrong = run_pages.differences(page)
+    assert not wrong, "\n".join([*wrong, "python docs/_tools/run_pages.py --write puts it right"])
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_no_python_block_escapes(page):
+    """Every fence that opens Python code is one of the blocks that are run."""
+    assert len(run_pages.blocks(TEXTS[page])) == len(
+        re.findall(r"^\s*(?:```|~~~) *\{?(?:python|py)", TEXTS[page], re.M)
+    )
+
+
+def test_only_code_of_other_packages_may_be_left_out():
+    """A block that is not run everywhere imports the foreign package that it names."""
+    for text in TEXTS.values():
+        for block in run_pages.blocks(text):
+            assert set(block.needs) <= OTHERS
+            assert all(re.search(rf"^(?:import|from) {name}\b", block.code, re.M) for name in block.needs)
+
+
+@pytest.mark.parametrize("package", sorted(OTHERS))
+def test_code_of_other_packages_was_run(package):
+    """Says in the test report which of the foreign blocks were not run here."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed: its block in docs/guides/beside.md was not run")
+
+
+PAGE = """Text
+```python
+x = 2
+```
+
+```python
+print(x + 1)
+```
+```text
+3
+```
+
+<!-- needs: no_such_package -->
+```python
+import no_such_package
+```
+"""
+
+
+def test_the_runner_sees_a_changed_word(tmp_path, monkeypatch):
+    """The check itself: names are shared down the page, a wrong output is reported, and rewriting mends it."""
+    monkeypatch.setattr(run_pages, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    assert run_pages.differences(page) == []
+    page.write_text(PAGE.replace("3\n", "4\n"))
+    assert run_pages.differences(page) == ["page.md:7 should show:\n3\n"]
+    assert run_pages.rewritten(page.read_text(), "page.md") == PAGE
+
+
+def test_the_command_line_page_is_the_real_help():
+    """docs/reference/cli.md is what --help says, for every command."""
+    shown = cli_reference.PAGE.read_text(encoding="utf-8")
+    assert shown == cli_reference.page(), "the help has changed: run python docs/_tools/cli_reference.py"
+
+
+def listed() -> dict[str, list[str]]:
+    """Names in the autosummary tables of the API page, by the module that they are looked up in."""
+    text = (DOCS / "reference" / "api.rst").read_text(encoding="utf-8")
+    found: dict[str, list[str]] = {}
+    for module, part in re.findall(r"\.\. currentmodule:: (\S+)\n(.*?)(?=\.\. currentmodule|\Z)", text, re.DOTALL):
+        tables = re.findall(r":toctree: generated\n\n((?:   \w+\n)+)", part)
+        found.setdefault(module, []).extend(name for table in tables for name in table.split())
+    return found
+
+
+def public(module: ModuleType) -> list[str]:
+    """What a package offers: __all__, or else its own functions and classes."""
+    own = [n for n, value in vars(module).items() if callable(value) and not n.startswith("_")]
+    return list(getattr(module, "__all__", own))
+
+
+def test_the_api_page_lists_every_public_name_once():
+    """Nothing public is missing from the reference, and nothing is there that is not public."""
+    packages = {f"foldless.{name}": getattr(fl, name) for name in fl._SUBPACKAGES}
+    expected = {"foldless": sorted(set(fl.__all__) - {"__version__", *fl._SUBPACKAGES})}
+    expected |= {name: sorted(public(module)) for name, module in packages.items()}
+    assert {module: sorted(names) for module, names in listed().items()} == expected
+
+
+# What a page says, and the line of results/ that it rests on: when a table is measured anew, the sentence must follow.
+QUOTED = [
+    (
+        "docs/guides/limits.md",
+        "is 0.054, that of 5-fold cross-validation 0.066",
+        "accuracy/development.md",
+        "| real | loo | 5832 | 0.0545 |",
+    ),
+    (
+        "docs/guides/limits.md",
+        "hold the measured AUC in 87 %",
+        "accuracy/development.md",
+        "| 0.870 | 0.538 | 0.826 | 0.910 |",
+    ),
+    (
+        "docs/guides/limits.md",
+        "0.71 (40 rows) and 0.96 (80 rows)",
+        "accuracy/classifiers.md",
+        "| real | 40 | 1 | loo | 168 | 0.0614 | 0.710 |",
+    ),
+    ("docs/guides/choosing_c.md", "+0.0013 AUC", "search.md", "Mean difference (best) over the 11 sets: +0.0013."),
+    ("docs/guides/comparing.md", "65.0 % against 64.5 %", "compare.md", "| 0.650 | 0.645 |"),
+    (
+        "docs/guides/comparing.md",
+        "came true in 84 %",
+        "compare.md",
+        "| all | 0.875 | 0.66 (1642) | 0.71 (1374) | 0.84 (1274) |",
+    ),
+    (
+        "docs/explanation/paper.md",
+        "In 15 of our 22 panels",
+        "paper/index.md",
+        "CBAUC has a smaller error than 5-fold cross-validation in 15 of 22",
+    ),
+    (
+        "docs/explanation/paper.md",
+        "0.79 (P = 4) and 0.71 (P = 10)",
+        "paper/index.md",
+        "| fig1: P = 4 | 0.0297 | 0.89 | 0.79 |",
+    ),
+    (
+        "docs/explanation/paper.md",
+        "| normal, 100 columns | 0.968 | 0.507 | 0.554 |",
+        "paper/shuffled.md",
+        "CBAUC says 0.968 on average, EBAUC as published 0.911, CV as published 0.567, 5-fold CV 0.507, foldless 0.554",
+    ),
+    (
+        "docs/explanation/paper.md",
+        "in 0.18 of the cases",
+        "accuracy/development.md",
+        "| real | in-sample | 5832 | 0.146 | 2.223 | - | 0.261 | 0.142 | 0.176 |",
+    ),
+    (
+        "docs/explanation/paper.md",
+        "it is 0.599; textbook cross-validation of the same fits gives 0.966",
+        "paper/index.md",
+        "0.599 as published, 0.606 with the corners",
+    ),
+    (
+        "docs/explanation/derivation.md",
+        "covers 0.75 instead of\n0.90 on real data, and one over 25 folds 0.43",
+        "accuracy/repeated.md",
+        "| real | cv5x5 | 1008 | 0.0669 | - | 1 | - | -0.0175 | 0.428 |",
+    ),
+    (
+        "docs/explanation/derivation.md",
+        "above 0.5 in 4.2 % of the trials",
+        "accuracy/development.md",
+        "| 0.0424 | 0.0071 |",
+    ),
+]
+
+
+@pytest.mark.parametrize(("page", "said", "table", "line"), QUOTED)
+def test_quoted_figures_stand_in_the_results(page, said, table, line):
+    """A figure in the text and the measured table that it comes from change together."""
+    assert said in (ROOT / page).read_text(encoding="utf-8"), "the page says something else: keep this list true"
+    assert line in (ROOT / "results" / table).read_text(encoding="utf-8"), f"measured anew: correct {page}"
+
+
+@pytest.mark.parametrize(
+    ("text", "n"),
+    [
+        ('<script src="https://cdn.example/x.js"></script>', 1),
+        ("<img alt='a' src='//example/x.png'>", 1),
+        ('<link rel="stylesheet" href="http://example/x.css">', 1),
+        ("@import url(https://example/font.css); a { background: url('https://example/x.png') }", 2),
+        ('<a href="https://example">read</a> <img src="_images/x.png"> <link href="_static/x.css">', 0),
+    ],
+)
+def test_what_a_page_would_fetch_is_seen(text, n):
+    """The check that `make docs` runs on the built pages: scripts, pictures and styles from elsewhere, not links."""
+    assert len(offline.fetched(text)) == n
+
+
+def test_there_are_ten_pictures_to_look_at():
+    """The gallery has at least ten examples, each with a title and a sentence."""
+    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    assert len(examples) >= 10
+    for example in examples:
+        assert re.match(r'"""\n(.+)\n=+\n\n\w', example.read_text(encoding="utf-8")), example.name
