@@ -52,6 +52,7 @@ from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 from foldless._pullback import saw_y
 from foldless.anatomy import LinearView, take_apart
 from foldless.errors import EstimatorError, FoldlessError, InputError, TrustWarning
+from sklearn_versions import NEW, l1
 
 N, P = 60, 8
 _rng = np.random.default_rng(20240501)
@@ -76,7 +77,7 @@ def assert_same_scores(view: LinearView, expected: np.ndarray, tol: float = 1e-9
 CLASSIFIERS = [
     LogisticRegression(),
     LogisticRegression(solver="liblinear", C=10),
-    LogisticRegression(l1_ratio=1.0, solver="liblinear", C=0.5),
+    LogisticRegression(**l1(), solver="liblinear", C=0.5),
     LogisticRegression(fit_intercept=False),
     lm.SGDClassifier(random_state=0),
     lm.SGDClassifier(loss="log_loss", random_state=0),
@@ -175,7 +176,7 @@ def test_foreign_classifier_is_verified():
 @pytest.mark.parametrize("labels", [Y, np.where(Y, "ill", "healthy"), Y.astype(bool), pd.Series(Y, dtype="Int64")])
 def test_pos_label_flips(labels):
     values = np.asarray(labels).astype(object if isinstance(labels, pd.Series) else np.asarray(labels).dtype)
-    fitted = make_pipeline(SelectKBest(k=3), StandardScaler(), LogisticRegression()).fit(Z, np.asarray(labels))
+    fitted = make_pipeline(SelectKBest(k=3), StandardScaler(), LogisticRegression()).fit(Z, np.array(labels.tolist()))
     first, second = np.unique(np.asarray(labels))
     same, turned = take_apart(fitted, Z, labels, pos_label=second), take_apart(fitted, Z, labels, pos_label=first)
     np.testing.assert_array_equal(turned.weights, -same.weights)
@@ -244,7 +245,7 @@ def test_steps_that_did_not_see_y_are_applied(steps, container):
 
 
 def mixed_frame():
-    frame = pd.DataFrame(X, columns=NAMES)
+    frame = pd.DataFrame(X.copy(), columns=NAMES)  # pandas before 3 would write into X
     frame["town"] = np.array(["Ulm", "Rome", "Oslo"])[np.arange(N) % 3]
     frame.loc[[3, 7], "f1"] = np.nan
     return frame
@@ -257,6 +258,8 @@ def column_transformer(numeric_tail=()):
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "set_output"])
 def test_column_transformer_on_frames(kind):
+    if kind == "polars" and not NEW:
+        pytest.skip("before version 1.8 a ColumnTransformer with sparse output cannot take polars frames")
     frame = pl.DataFrame(mixed_frame().to_dict("list")) if kind == "polars" else mixed_frame()
     ct = column_transformer()
     if kind == "set_output":
@@ -605,7 +608,7 @@ def built(spec, X, y):
     if isinstance(spec, str):
         made = {
             "ct": lambda: make_pipeline(column_transformer(), RidgeClassifier()).fit(mixed_frame(), Y),
-            "l1": lambda: LogisticRegression(l1_ratio=1.0, solver="liblinear", C=1e-6).fit(Z, Y),
+            "l1": lambda: LogisticRegression(**l1(), solver="liblinear", C=1e-6).fit(Z, Y),
             "pca": lambda: make_pipeline(PCA(2), RidgeClassifier()).fit(Z, Y),
         }
         return made[spec]() if spec in made else spec

@@ -136,7 +136,7 @@ CASES = {
     "scale not symmetric": (lambda: Prior.niw(scale=[[1.0, 2], [0, 1]]), PriorError, r"symmetric.*S \+ S\.T"),
     "scale indefinite": (lambda: Prior.niw(scale=[[1.0, 2], [2, 1]]), PriorError, "negative eigenvalue"),
     "covariance indefinite": (lambda: Prior.known_covariance([[1.0, 2], [2, 1]]), PriorError, "^covariance must"),
-    "scale NaN": (lambda: Prior.scaled_identity(scale=np.nan), PriorError, "scale holds NaN"),
+    "scale NaN": (lambda: Prior.scaled_identity(scale=np.nan), PriorError, "scale must be finite"),
     "mean a matrix": (lambda: Prior.niw(mean0=np.eye(2)), PriorError, "mean0 must be a number or a vector"),
     "mean of other width": (
         lambda: fl.cbauc(W, X, Y, prior=Prior.niw(mean1=[1.0, 2])), PriorError, "mean1.*2 features",

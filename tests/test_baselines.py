@@ -27,6 +27,7 @@ import foldless.baselines as fb
 from foldless.baselines import cross_validation
 from foldless.baselines.delong import newcombe
 from foldless.errors import EstimatorError, InputError
+from sklearn_versions import l1
 
 
 @pytest.fixture
@@ -293,7 +294,7 @@ def test_ebauc_bad_input(data):
     with pytest.raises(EstimatorError, match=r"linear classifier with coef_, got a GaussianNB"):
         fb.ebauc(GaussianNB().fit(X, y), X, y)
     with pytest.raises(InputError, match="all zeros"):
-        fb.ebauc(LogisticRegression(l1_ratio=1, solver="liblinear", C=1e-6).fit(X, y), X, y)
+        fb.ebauc(LogisticRegression(**l1(), solver="liblinear", C=1e-6).fit(X, y), X, y)
 
 
 # --- populations ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ import foldless as fl
 from development_data import load
 from foldless.honest.posterior import separation_posterior
 from foldless.honest.statistics import statistic_of_scores
+from sklearn_versions import l1
 
 FAMILIES = {
     "logistic": LogisticRegression(max_iter=2000),
@@ -29,7 +30,7 @@ FAMILIES = {
     "svm": LinearSVC(max_iter=20000),
     "lda": LinearDiscriminantAnalysis(),
     "shrunken lda": LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5),
-    "l1": LogisticRegression(l1_ratio=1.0, solver="liblinear"),
+    "l1": LogisticRegression(**l1(), solver="liblinear"),
     "weights": None,
 }
 

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from sklearn_versions import CV_QUIET
 
 SEEDS = 20
 
@@ -165,7 +166,7 @@ def test_searches_are_named():
     """The choice among candidates is not accounted for, and the alternative is."""
     X, y = clean(0)
     for search in (
-        LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, use_legacy_attributes=False, l1_ratios=(0.0,), scoring="roc_auc"),
+        LogisticRegressionCV(Cs=[0.1, 1.0], cv=2, scoring="roc_auc", **CV_QUIET),
         GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
     ):
         found = fl.diagnose(search.fit(X, y), X, y)

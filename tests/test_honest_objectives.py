@@ -22,11 +22,12 @@ from foldless.anatomy import take_apart
 from foldless.errors import EstimatorError
 from foldless.honest import describe, remove_rows
 from foldless.honest.losses import LogisticLoss, SquaredHingeLoss, SquaredLoss
+from sklearn_versions import CV_QUIET, cv_l1, l1
 from test_honest_refits import gaussian
 
 NAMES = np.array(["no", "yes"])
 TIGHT = {"tol": 1e-12, "max_iter": 100_000}
-CV_NEW = {"l1_ratios": (0.0,), "scoring": "neg_log_loss", "use_legacy_attributes": False}
+CV_NEW = {"scoring": "neg_log_loss", **CV_QUIET}
 
 
 def fitted_quietly(model, X, y, **kwargs):
@@ -146,11 +147,11 @@ def test_sparse_rows(model):
 @pytest.mark.parametrize(
     "model",
     [
-        LogisticRegression(l1_ratio=1.0, solver="liblinear"),
-        LogisticRegression(l1_ratio=0.5, solver="saga", max_iter=10_000),
+        LogisticRegression(**l1(), solver="liblinear"),
+        LogisticRegression(**l1(0.5), solver="saga", max_iter=10_000),
         LogisticRegression(penalty="l1", solver="liblinear"),
         LogisticRegressionCV(Cs=[1.0], cv=3, refit=False, **CV_NEW),
-        LogisticRegressionCV(Cs=[1.0], cv=3, solver="saga", **{**CV_NEW, "l1_ratios": (0.5,)}),
+        LogisticRegressionCV(Cs=[1.0], cv=3, solver="saga", **{**CV_NEW, **cv_l1(0.5)}),
         LinearSVC(loss="hinge"),
         LinearSVC(penalty="l1", dual=False),
         LinearSVC(multi_class="crammer_singer"),

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from foldless.search.joint import JointAUC
 from foldless.search.progress import Bar
+from sklearn_versions import l1
 
 C = [0.001, 0.1, 10.0]
 
@@ -45,7 +46,7 @@ def scaled(classifier, **steps):
         (scaled(LogisticRegression(), pick=SelectKBest(k=4)), {"clf__C": C}, "general"),
         (scaled(LinearSVC(loss="hinge", max_iter=100_000, random_state=0)), {"clf__C": [0.01, 0.1]}, "general"),
         (
-            scaled(LogisticRegression(solver="liblinear", l1_ratio=1.0, random_state=0)),
+            scaled(LogisticRegression(solver="liblinear", **l1(), random_state=0)),
             {"clf__C": [0.1, 1.0]},
             "general",
         ),

@@ -161,7 +161,8 @@ def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
         with back.quiet_names():
             expected = np.asarray(estimator.decision_function(sampled_rows(X, VERIFIED_ROWS)))
     except Exception as err:
-        raise EstimatorError(f"{name} cannot score X ({err}): pass X as it was given to fit.") from err
+        told = " ".join(str(err).split())
+        raise EstimatorError(f"{name} cannot score X ({told}): pass X as it was given to fit.") from err
     rows = sampled_rows(view.X, VERIFIED_ROWS)
     if expected.ndim != 1 or not back.agrees(rows, view.weights, view.intercept, sign * expected):
         raise EstimatorError(
@@ -236,7 +237,7 @@ def _is_fitted(final: Any) -> bool:
 
 def as_table(X: Any) -> Any:
     # Lists of documents and of mixed columns are left to the steps that know how to read them.
-    if hasattr(X, "shape"):
+    if len(getattr(X, "shape", ())) > 0:
         return X
     try:
         M = np.asarray(X)

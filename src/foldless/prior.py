@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from foldless._check import Array, Floats, as_number
+from foldless._check import Array, Floats, as_finite_numbers, as_number
 from foldless.errors import PriorError
 
 Family = Literal["inverse-wishart", "scaled-identity", "known", "adaptive"]
@@ -199,11 +199,9 @@ def _non_negative(value: Any, name: str) -> float:
 
 def _numeric_array(value: Any, name: str) -> Floats:
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise PriorError(f"{name} must hold numbers, got {value!r}.") from err
-    if not np.all(np.isfinite(array)):
-        raise PriorError(f"{name} holds NaN or infinity; expected finite numbers.")
+        array = as_finite_numbers(value, name).copy()
+    except ValueError as err:
+        raise PriorError(str(err)) from err
     array.setflags(write=False)
     return array
 

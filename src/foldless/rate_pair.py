@@ -130,7 +130,7 @@ class SharedScale:
 
 def _conditional_sd(effect: StudentEffect) -> float:
     """Spread of Phi(x) given R = 1, to first order."""
-    return effect.spread * float(np.exp(-0.5 * min(effect.loc**2, 1400.0)))
+    return effect.spread * float(np.exp(-0.5 * min(abs(effect.loc), 37.0) ** 2))
 
 
 def _bound(a: float, rest: Floats) -> Floats:

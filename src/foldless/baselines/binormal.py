@@ -44,6 +44,8 @@ def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) 
 
 
 def _plug_in(z0: Floats, z1: Floats) -> float:
+    size = np.frexp(max(np.abs(z0).max(), np.abs(z1).max()))[1]
+    z0, z1 = np.ldexp(z0, -size), np.ldexp(z1, -size)  # no digit is lost, and no square overflows
     distance = z1.mean() - z0.mean()
     spread = np.sqrt(z0.var(ddof=1) + z1.var(ddof=1))
     # Two point masses: one above the other, or on the same spot.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from foldless._check import Floats, as_weights
+from foldless._check import Floats, as_finite_numbers, as_weights
 from foldless.errors import InputError
 
 
@@ -74,27 +74,17 @@ def _total(cov0: Any, cov1: Any, size: int) -> Floats:
 
 
 def _mean(mean: Any, name: str, size: int) -> Floats:
-    values = _numbers(mean, name)
+    values = as_finite_numbers(mean, name)
     if values.shape not in ((), (size,)):
         raise InputError(f"{name} must be a number or have shape ({size},), got shape {values.shape}.")
     return np.broadcast_to(values, (size,))
 
 
 def _covariance(cov: Any, name: str, size: int) -> Floats:
-    values = _numbers(cov, name)
+    values = as_finite_numbers(cov, name)
     if values.shape not in ((), (size,), (size, size)):
         raise InputError(f"{name} must be a number or have shape ({size},) or ({size}, {size}), got {values.shape}.")
     full = values if values.ndim == 2 else np.diag(np.broadcast_to(values, (size,)))
     if not np.allclose(full, full.T) or np.any(np.diag(full) < 0):
         raise InputError(f"{name} must be symmetric with no negative variance: it is not a covariance as given.")
     return full
-
-
-def _numbers(value: Any, name: str) -> Floats:
-    try:
-        values = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise InputError(f"{name} must hold numbers, got {value!r}.") from err
-    if not np.all(np.isfinite(values)):
-        raise InputError(f"{name} must be finite, got NaN or infinity.")
-    return values

@@ -63,8 +63,8 @@ def refit(estimator: Any, sample: Sample, rows: Rows) -> Any:
     extra = {} if sample.weights is None else {_weight_argument(estimator): sample.weights[rows]}
     try:
         return clone(estimator).fit(take_rows(sample.X, rows), sample.target[rows], **extra)
-    except ValueError as err:
-        reason = str(err).strip().splitlines()[0]
+    except Exception as err:  # anything that an estimator may say about some of the rows
+        reason = (str(err).strip() or type(err).__name__).splitlines()[0]
         name = type(estimator).__name__
         raise InputError(f"{name} could not be fitted on {len(rows)} of the rows: {reason}") from err
 

@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def prob_rope(self) -> float:
-        """P(|AUC_a - AUC_b| <= rope): 0 for rope = 0, unless the two are one, then 1."""
+        """P(-rope <= AUC_a - AUC_b <= rope): 0 for rope = 0, unless the two are one, then 1."""
         return self.difference.beyond(self.rope)[1]
 
     @property

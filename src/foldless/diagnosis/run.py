@@ -72,6 +72,7 @@ def diagnose(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)  # what it says is among the findings
         view = take_apart(estimator, X, y, pos_label=pos_label)
+    _check.sane_size(view.X)
     codes = None if groups is None else _check.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view), column_figures(view)
     copies = find_copies(view, sketch, codes)

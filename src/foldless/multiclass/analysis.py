@@ -16,6 +16,7 @@ from foldless.honest.multi.result import ClassScores
 from foldless.honest.multi.statistics import Component, HeldOutRows, Source, TrainingRows, average
 from foldless.honest.multi.view import take_classes_apart
 from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.statistics import unit_size
 from foldless.multiclass.pairwise import PairwisePosteriors
 from foldless.multiclass.result import MulticlassAUCPosterior
 
@@ -52,11 +53,11 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
             f"each class needs at least two rows, but class {classes.tolist()[int(sizes.argmin())]!r} has "
             f"{sizes.min()}: the spread of one score is unknown."
         )
-    flat = np.flatnonzero(np.ptp(z, axis=0) == 0)
+    flat = np.flatnonzero(np.all(z == z[0], axis=0))
     if flat.size:
         raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
     counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-    return posterior_of_source(HeldOutRows(z, codes), counts, prior, multi_class, "scores", (), {})
+    return posterior_of_source(HeldOutRows(unit_size(z), codes), counts, prior, multi_class, "scores", (), {})
 
 
 def posterior_of_source(

@@ -1,0 +1,207 @@
+"""What a proper answer is: finite, inside its bounds, in order, and fit to be printed, stored and drawn from."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+
+import foldless as fl
+from fuzz.outcome import Improper
+
+GRID = np.linspace(0.0, 1.0, 21)
+SLACK = 1e-9
+
+
+def must(truth: Any, what: str) -> None:
+    """Raise `Improper` unless `truth`."""
+    if not bool(truth):
+        raise Improper(what)
+
+
+def within(value: Any, low: float, high: float, what: str) -> None:
+    """A finite number, or array of them, between two bounds."""
+    values = np.asarray(value, dtype=float)
+    must(np.all(np.isfinite(values)), f"{what} is not finite: {value!r}")
+    must(np.all((values >= low - SLACK) & (values <= high + SLACK)), f"{what} is outside: {value!r}")
+
+
+def ordered(values: Any, what: str) -> None:
+    """No value below the one before it."""
+    must(np.all(np.diff(np.asarray(values, dtype=float)) >= -SLACK), f"{what} is not in order: {values!r}")
+
+
+def printable(answer: Any, summary: Any) -> None:
+    """A summary that becomes JSON without NaN, a repr that hides none, and a pickle."""
+    json.dumps(summary, allow_nan=False)
+    must("nan" not in repr(answer).lower().split("(", 1)[-1].split("notes")[0], f"repr shows nan: {answer!r}")
+    pickle.loads(pickle.dumps(answer))
+
+
+def rate(post: Any, level: float) -> None:
+    """Mean, sd, quantiles and cdf of one rate."""
+    within(post.mean, 0, 1, "mean")
+    within(post.sd, 0, 1, "sd")
+    low, high = post.interval(level)
+    within([low, high], 0, 1, "interval")
+    ordered([low, high], "interval")
+    below = post.cdf(GRID)
+    within(below, 0, 1, "cdf")
+    ordered(below, "cdf")
+    must(below[-1] == 1, "cdf(1) is not 1")
+    quantiles = post.ppf([0.0, 0.1, 0.5, 0.9, 1.0])
+    within(quantiles, 0, 1, "ppf")
+    ordered(quantiles, "ppf")
+    html(post)
+
+
+def html(answer: Any) -> None:
+    """What a notebook shows."""
+    page = answer._repr_html_()
+    must(">nan" not in page and '="nan' not in page and " nan" not in page.split("<details")[0], "HTML shows nan")
+
+
+def auc(post: Any, level: float = 0.95) -> None:
+    """An AUCPosterior, of two classes or more."""
+    rate(post, level)
+    within(post.median, 0, 1, "median")
+    must(not np.any(np.isnan(post.pdf(GRID))) and np.all(post.pdf(GRID) >= 0), "pdf is negative or NaN")
+    within(post.sample(7, rng=0), 0, 1, "sample")
+    must(abs(post.prob_above(0.6) + float(post.cdf(0.6)) - 1) < 1e-6, "prob_above and cdf do not add up")
+    printable(post, post.summary(level))
+    if isinstance(post, fl.MulticlassAUCPosterior):
+        for pair in post.pairwise:
+            rate(post.pairwise[pair], level)
+        for each in post.against_rest.values():
+            rate(each, level)
+
+
+def roc(post: Any, level: float = 0.95) -> None:
+    """A ROCPosterior: the curve and its band."""
+    mean, (low, high) = post.mean(GRID), post.band(GRID, level)
+    for curve, what in ((mean, "mean curve"), (low, "lower band"), (high, "upper band")):
+        within(curve, 0, 1, what)
+        ordered(curve, what)
+    ordered([low, high], "band")
+    area = post.partial_auc(0.5, level)
+    within(area, 0, 0.5, "partial area")
+    ordered([area.low, area.high], "partial area")
+    must("nan" not in repr(post).lower(), f"repr shows nan: {post!r}")
+    html(post)
+
+
+def error(post: Any, level: float = 0.95) -> None:
+    """An ErrorPosterior: five rates."""
+    found = post.summary(level)
+    for name in ("error", "sensitivity", "specificity", "ppv", "npv"):
+        within([found[name][key] for key in ("mean", "sd", "low", "high")], 0, 1, name)
+        ordered([found[name]["low"], found[name]["high"]], f"interval of {name}")
+    ordered(post.sensitivity.cdf(GRID), "cdf of the sensitivity")
+    ordered(post.error.cdf(GRID[::5]), "cdf of the error")
+    json.dumps(found, allow_nan=False)
+
+
+def honest(scores: Any, rows: int) -> None:
+    """Leave-one-out scores."""
+    must(scores.scores.shape == (rows,), "one score per row")
+    must(np.all(np.isfinite(scores.scores)), f"scores are not finite: {scores.scores!r}")
+    within(scores.pair_auc, 0, 1, "pair_auc")
+    within(scores.noise_share, 0, 1, "noise_share")
+    within(scores.match, -1, 1, "match")
+    html(scores)
+
+
+def number(value: Any) -> None:
+    """One AUC or an array of them."""
+    within(value, 0, 1, "value")
+
+
+def several(posts: Any, level: float = 0.95) -> None:
+    """Posteriors of many classifiers at once."""
+    within(posts.mean, 0, 1, "means")
+    must(len(posts) == len(posts.mean), "one mean each")
+    auc(posts[0], level)
+
+
+def estimate(value: Any) -> None:
+    """A baseline's AUCEstimate."""
+    number(float(value))
+    if value.se is not None:
+        within(value.se, 0, 10, "se")
+    if value._bounds is not None:
+        within(value.interval(0.9), 0, 1, "interval")
+        ordered(value.interval(0.9), "interval")
+    must(float(pickle.loads(pickle.dumps(value))) == float(value), "pickle")
+
+
+def stats(found: Any) -> None:
+    """Counts, means and scatters of both classes."""
+    must(found.n0 >= 0 and found.n1 >= 0, "negative counts")
+    for each in (found.mean0, found.mean1, found.scatter0, found.scatter1):
+        must(not np.any(np.isnan(each)), f"a moment is nan: {found!r}")
+    must(np.all(np.asarray(found.scatter0) >= 0) and np.all(np.asarray(found.scatter1) >= 0), "negative scatter")
+
+
+def comparison(found: Any, level: float = 0.95) -> None:
+    """Difference of two AUCs."""
+    within(found.difference.mean, -1, 1, "difference")
+    within(found.difference.sd, 0, 1, "sd")
+    within(found.difference.interval(level), -1, 1, "interval")
+    ordered(found.difference.interval(level), "interval")
+    ordered(found.difference.cdf(np.linspace(-1, 1, 21)), "cdf")
+    chances = (found.prob_a_better, found.prob_rope, found.prob_b_better)
+    within(chances, 0, 1, "probabilities")
+    must(math.isclose(sum(chances), 1, abs_tol=1e-6), f"probabilities add up to {sum(chances)}")
+    within(found.correlation, -1, 1, "correlation")
+    printable(found, found.summary(level))
+    html(found)
+
+
+def ranking(found: Any, level: float = 0.95) -> None:
+    """Probabilities to be the best."""
+    chances = list(found.prob_best.values())
+    within(chances, 0, 1, "prob_best")
+    must(math.isclose(sum(chances), 1, abs_tol=1e-6), f"prob_best adds up to {sum(chances)}")
+    for model in found.models:
+        rate(model.auc, level)
+    printable(found, found.summary(level))
+
+
+def diagnosis(found: Any) -> None:
+    """Findings with texts, and a verdict."""
+    must(found.verdict in ("trust", "caution", "do not use"), found.verdict)
+    json.dumps(found.summary())
+    for finding in found.findings:
+        must(finding.text and finding.advice, f"an empty finding: {finding!r}")
+        must(" nan" not in f" {finding.text}", f"a finding speaks of nan: {finding.text}")
+    if found.auc is not None:
+        auc(found.auc)
+    str(found)
+    html(found)
+
+
+def curve(found: Any, level: float = 0.95) -> None:
+    """A LearningCurve."""
+    ordered(found.rows, "rows")
+    within(found.half_widths, 0, 0.5, "half widths")
+    for post in found.posteriors:
+        rate(post, level)
+    printable(found, found.summary(level))
+
+
+def plan(found: Any) -> None:
+    """A SamplePlan."""
+    must(found.n == found.n0 + found.n1 and found.n0 > 0 and found.n1 > 0, f"counts: {found!r}")
+    within(found.half_width, 0, 0.5, "half width")
+    printable(found, found.summary())
+
+
+def search(found: Any) -> None:
+    """A fitted FoldlessSearch."""
+    auc(found.best_posterior_)
+    within(found.best_score_, 0, 1, "best_score_")
+    within(found.optimism_, 0, 1, "optimism_")
+    must(found.path_ in ("shared", "general"), found.path_)

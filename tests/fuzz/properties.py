@@ -1,0 +1,232 @@
+"""The public functions, each as a property: draw a case, call, judge."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import foldless as fl
+from foldless import baselines
+from fuzz import answers
+from fuzz.cases import Built, Case, build, cases, keywords
+from fuzz.commands import COMMAND
+from fuzz.models import ModelSpec, endless, linear_models, unfitted
+from fuzz.outcome import Outcome, judged
+from fuzz.plans import PLAN
+from fuzz.tables import mostly, numbers, poisoned, typed, width_of
+
+
+@dataclass(frozen=True)
+class Property:
+    """How cases are drawn, the call, and the check of its answer; `share` of the examples of a long run."""
+
+    draw: st.SearchStrategy[Any]
+    call: Callable[[Case, Built], Any]
+    check: Callable[[Any, Case, Built], None]
+    share: int
+    fits: bool = False
+
+    def outcome(self, case: Any) -> Outcome:
+        """The judged call of one case."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            built = build(case)
+        return judged(lambda: self.call(case, built), lambda found: self.check(found, case, built), fits=self.fits)
+
+
+ESTIMATION = ("method", "prior", "groups", "sample_weight", "pos_label")
+JUDGED = ("groups", "sample_weight", "pos_label")
+THRESHOLDS = (0.0, -1.5, 1e9, -1e300, 5e-324, float("nan"), "high")
+SHARES = (0.3, 1e-12, 1 - 1e-12, 0.999, 0.0, 1.5)
+
+
+def at_level(check: Callable[[Any, float], None]) -> Callable[[Any, Case, Built], None]:
+    """A check that looks at intervals of the level of the case."""
+    return lambda found, case, built: check(found, case.option.level)
+
+
+def plain(check: Callable[[Any], None]) -> Callable[[Any, Case, Built], None]:
+    """A check of the answer alone."""
+    return lambda found, case, built: check(found)
+
+
+def scores_of(case: Case, built: Built) -> Any:
+    """Scores: the first column of the numbers, or X as it is."""
+    if case.more["wide"] or not case.table.columns:
+        return built.X
+    column = typed(poisoned(numbers(case.table, built.codes), case.table), case.table.dtype)[:, 0]
+    return column.tolist() if case.table.holder == "list" else column
+
+
+def weights_of(case: Case, built: Built) -> Any:
+    """Weights of one classifier or of several, for the functions that take nothing else."""
+    width = width_of(built.X)
+    w = np.random.default_rng(case.option.seed).normal(size=(width, 3) if case.more["wide"] else width)
+    return w * 10.0**case.model.power
+
+
+WIDE = {"wide": mostly(False, (True,), 3)}
+MODELS = {"other": linear_models()}
+
+
+def compare_many(case: Case, built: Built) -> Any:
+    trio = {"a": built.model, "b": built.other, "a again": built.model}
+    return fl.compare_many(trio, built.X, built.y, **keywords(case, built, *ESTIMATION))
+
+
+def search(case: Case, built: Built) -> Any:
+    model = replace(case.model, kind="ridge") if endless(case.model, built.X) else case.model
+    name, estimator = "alpha" if model.kind == "ridge" else "C", unfitted(model)
+    final = "" if case.model.step is None else f"{type(estimator.steps[-1][1]).__name__.lower()}__"
+    grid = {f"{final}{name}": list(case.more["grid"])}
+    options = {"rule": case.more["rule"], "n_jobs": None, **keywords(case, built, "method", "prior", "multi_class")}
+    found = fl.FoldlessSearch(estimator, grid, **options)
+    return found.fit(built.X, built.y, **keywords(case, built, "groups"))
+
+
+def baseline(case: Case, built: Built) -> Any:
+    name = case.more["baseline"]
+    if name in ("resubstitution_auc", "binormal_auc", "ebauc"):
+        return getattr(baselines, name)(built.model, built.X, built.y, **keywords(case, built, "pos_label"))
+    takes = ("pos_label",) if name == "bootstrap632plus_auc" else ("groups", "pos_label")
+    extra = {
+        "cv_auc": {"folds": case.more["folds"], "aggregate": case.more["aggregate"]},
+        "bootstrap632plus_auc": {"n_bootstraps": 3},
+        "leave_pair_out_auc": {"max_pairs": 4},
+    }.get(name, {})
+    return getattr(baselines, name)(built.model, built.X, built.y, **extra, **keywords(case, built, *takes))
+
+
+def score_stats(case: Case, built: Built) -> Any:
+    given = keywords(case, built, "pos_label", "classes")
+    if case.more["from_data"]:
+        return fl.ScoreStats.from_data(built.X, built.y, weights_of(case, built), **given)
+    found = fl.ScoreStats.from_scores(built.y, scores_of(case, built), **given)
+    return found + found
+
+
+ESTIMATE = {
+    "auc_posterior": Property(
+        cases(),
+        lambda c, b: fl.auc_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION, "multi_class")),
+        at_level(answers.auc),
+        25,
+    ),
+    "auc_posterior_from_scores": Property(
+        cases(model=st.just(ModelSpec("None")), **WIDE),
+        lambda c, b: fl.auc_posterior_from_scores(
+            b.y, scores_of(c, b), **keywords(c, b, "prior", "groups", "pos_label", "multi_class")
+        ),
+        at_level(answers.auc),
+        10,
+    ),
+    "roc_posterior": Property(
+        cases(),
+        lambda c, b: fl.roc_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION)),
+        at_level(answers.roc),
+        3,
+    ),
+    "error_posterior": Property(
+        cases(
+            threshold=mostly(0.0, THRESHOLDS, 2),
+            prevalence=mostly(None, SHARES, 2),
+            covariance=mostly(None, ("common", "per-class", "full"), 3),
+        ),
+        lambda c, b: fl.error_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION, *c.more)),
+        at_level(answers.error),
+        3,
+    ),
+    "honest_scores": Property(
+        cases(),
+        lambda c, b: fl.honest_scores(b.model, b.X, b.y, **keywords(c, b, *JUDGED)),
+        lambda found, c, b: answers.honest(found, c.table.rows),
+        12,
+    ),
+    "cbauc": Property(
+        cases(model=st.builds(ModelSpec, kind=st.just("None"), power=mostly(0, (-300, -99, 99, 300))), **WIDE),
+        lambda c, b: fl.cbauc(weights_of(c, b), b.X, b.y, **keywords(c, b, "prior", "pos_label")),
+        plain(answers.number),
+        10,
+    ),
+    "auc_posterior_many": Property(
+        cases(model=st.builds(ModelSpec, kind=st.just("None"), power=mostly(0, (-99, 99))), wide=st.just(True)),
+        lambda c, b: fl.auc_posterior_many(weights_of(c, b), b.X, b.y, **keywords(c, b, "prior", "pos_label")),
+        at_level(answers.several),
+        4,
+    ),
+    "ScoreStats": Property(
+        cases(
+            model=st.just(ModelSpec("None")),
+            from_data=st.booleans(),
+            classes=mostly(None, ((0, 1), ("no", "yes"), (0, 1, 2), 7)),
+            **WIDE,
+        ),
+        score_stats,
+        plain(answers.stats),
+        8,
+    ),
+}
+JUDGEMENT = {
+    "compare": Property(
+        cases(**MODELS, rope=mostly(0.0, (0.01, 0.5, 0.999, 1.0, -0.1, float("nan"), "x"), 2)),
+        lambda c, b: fl.compare(b.model, b.other, b.X, b.y, **keywords(c, b, *ESTIMATION, "rope")),
+        at_level(answers.comparison),
+        5,
+    ),
+    "compare_many": Property(cases(**MODELS), compare_many, at_level(answers.ranking), 3),
+    "diagnose": Property(
+        cases(),
+        lambda c, b: fl.diagnose(b.model, b.X, b.y, **keywords(c, b, *JUDGED)),
+        plain(answers.diagnosis),
+        5,
+    ),
+    "learning_curve": Property(
+        cases(factors=mostly((1, 2, 5), ((1,), (1, 1000), (1.5, 2), (0.5,), (), (2, 1), "x", 3, (1, 1e9)), 2)),
+        lambda c, b: fl.learning_curve(b.model, b.X, b.y, **keywords(c, b, *JUDGED, "prior", "factors")),
+        at_level(answers.curve),
+        3,
+    ),
+    "FoldlessSearch": Property(
+        cases(
+            model=st.builds(
+                ModelSpec,
+                kind=st.sampled_from(("logistic", "ridge", "svc", "liblinear", "logistic l1", "svc hinge", "lda")),
+                step=st.sampled_from((None, None, "scaler", "select", "pca")),
+            ),
+            grid=st.lists(st.sampled_from((1e-6, 0.01, 1.0, 100.0, 1e6, 0.0, -1.0)), min_size=1, max_size=3),
+            rule=mostly("best", ("simplest", "worst")),
+        ),
+        search,
+        plain(answers.search),
+        3,
+        fits=True,
+    ),
+    "baselines": Property(
+        cases(
+            baseline=st.sampled_from((
+                "resubstitution_auc", "binormal_auc", "ebauc", "cv_auc", "bootstrap632plus_auc", "loo_auc",
+                "leave_pair_out_auc",
+            )),
+            folds=mostly(2, (0, 1, 3, 50), 3),
+            aggregate=st.sampled_from(("mean", "pooled", "pairs")),
+            model=linear_models(),
+        ),
+        baseline,
+        plain(answers.estimate),
+        3,
+        fits=True,
+    ),
+    "delong": Property(
+        cases(model=st.just(ModelSpec("None")), wide=st.just(False)),
+        lambda c, b: baselines.delong(b.y, scores_of(c, b), **keywords(c, b, "pos_label")),
+        plain(answers.estimate),
+        4,
+    ),
+}  # fmt: skip
+
+PROPERTIES: dict[str, Any] = {**ESTIMATE, **JUDGEMENT, "plan_sample_size": PLAN, "command line": COMMAND}

@@ -1,0 +1,192 @@
+"""Defects that fuzzing found, each as small as it could be made. What is wanted is said in the name."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import RidgeClassifier
+
+import foldless as fl
+from foldless import baselines
+from foldless.honest.separation import separation
+from foldless.rate_pair import SharedScale
+from foldless.student import StudentEffect
+
+rng = np.random.default_rng(0)
+Y = np.arange(40) % 2
+X = rng.normal(size=(40, 3)) + 0.7 * Y[:, None]
+HUGE = np.where(np.arange(40)[:, None] == 0, 1e308, X)
+
+
+def test_labels_that_are_tuples_are_refused():
+    """They broadcast against the vector of labels, and NumPy's own error came out."""
+    y = np.empty(40, dtype=object)
+    y[:] = [(0, 1) if v else (1, 0) for v in Y]
+    with pytest.raises(fl.InputError, match="one label per row"):
+        fl.auc_posterior_from_scores(y, X[:, 0])
+
+
+def test_classes_that_are_one_number_are_refused():
+    """`classes=7` ended in a TypeError."""
+    with pytest.raises(fl.InputError, match="two classes, got 1"):
+        fl.ScoreStats.from_scores(Y, X[:, 0], classes=7)
+
+
+@pytest.mark.parametrize("threshold", [-1e300, 1e9, 1e300])
+@pytest.mark.parametrize("method", ["loo", "in-sample"])
+def test_thresholds_far_from_all_scores(threshold, method):
+    """The square of the distance overflowed; with "loo" the error was nan."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fl.OptimismWarning)
+        post = fl.error_posterior(RidgeClassifier().fit(X, Y), X, Y, method=method, threshold=threshold)
+    # Twenty rows of a class on one side say no more than that hardly one in twenty is on the other.
+    assert post.sensitivity.mean == pytest.approx(float(threshold < 0), abs=0.1)
+    assert post.error.mean == pytest.approx(0.5, abs=0.1)
+    assert 0 <= post.ppv.interval()[0] <= 1
+
+
+def test_conditional_spread_of_a_distant_class():
+    """The same, at its source."""
+    pair = SharedScale(StudentEffect(1e200, 0.2, 30), StudentEffect(-1e200, 0.2, 30))
+    assert pair.probability(0.5, -0.5, 0.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_numbers_whose_squares_overflow_are_refused_by_name():
+    """SciPy complained about infinities in a matrix that the user never saw."""
+    for call in (fl.honest_scores, fl.auc_posterior, fl.diagnose):
+        with pytest.raises(fl.InputError, match=r"size 1e.150.*rescale X"):
+            call(np.ones(3), np.sign(X) * 1e150, Y)
+
+
+def test_rows_that_do_not_differ_are_refused():
+    """The match of the stand-in was nan, and a note said so."""
+    with pytest.raises(fl.InputError, match="all rows have the same score"):
+        fl.auc_posterior(np.array([1.3]), np.full((40, 1), 7.0), Y)
+
+
+def test_scores_of_any_size_have_a_posterior():
+    """Fourth powers of held-out scores overflowed from 1e77 on; the smallest and largest floats are fine now."""
+    expected = fl.auc_posterior_from_scores(Y, X[:, 0]).mean
+    for s in (2.0**-1000, 2.0**1000):
+        assert fl.auc_posterior_from_scores(Y, X[:, 0] * s).mean == expected
+    ends = np.where(Y == 1, 1.7e308, -1.7e308)
+    ends[:2] = ends[1::-1]
+    assert 0.5 < fl.auc_posterior_from_scores(Y, ends).mean < 1
+
+
+def test_three_classes_of_huge_scores():
+    """The same for several classes."""
+    y = np.arange(39) % 3
+    scores = np.random.default_rng(1).normal(size=(39, 3)) + 2 * np.eye(3)[y]
+    expected = fl.auc_posterior_from_scores(y, scores).mean
+    assert fl.auc_posterior_from_scores(y, scores * 2.0**900).mean == expected
+
+
+@pytest.mark.parametrize("call", [
+    lambda: fl.ScoreStats.from_scores(Y, HUGE[:, 0]),
+    lambda: fl.ScoreStats.from_data(HUGE, Y, np.ones(3)),
+    lambda: fl.ScoreStats.from_scores(Y, X[:, 0] * 1e153) + fl.ScoreStats.from_scores(Y, 1e154 * (1 + X[:, 0])),
+])  # fmt: skip
+def test_statistics_of_scores_hold_no_nan(call):
+    """Mean and scatter were nan or infinite, without a word."""
+    with pytest.raises(fl.InputError, match=r"overflow.*rescale"):
+        call()
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_sample_weights_that_lose_their_squares_are_refused(size):
+    """NumPy warned of an overflow, and the answer was none."""
+    with pytest.raises(fl.InputError, match="sample_weight is of size"):
+        fl.honest_scores(RidgeClassifier().fit(X, Y), X, Y, sample_weight=np.full(40, size))
+
+
+def test_binormal_auc_of_huge_scores():
+    """Variances overflowed, and the estimate was 0.5."""
+    plain, huge = (baselines.binormal_auc([1.0, 0, 0], X * s, Y) for s in (1.0, 2.0**600))
+    assert float(plain) == float(huge)
+
+
+def test_cbauc_of_huge_weights_is_right_or_refused():
+    """Means and scale were multiplied back to infinity."""
+    expected = fl.cbauc(np.ones(3), X, Y, prior=fl.Prior.improper())
+    assert fl.cbauc(np.full(3, 1e300), X, Y, prior=fl.Prior.improper()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_adaptive_prior_of_any_length_of_w():
+    """Squares of the difference of the means overflowed; the answer does not depend on the length of w."""
+    prior = fl.Prior.adaptive()
+    expected = fl.cbauc(np.ones(3), X, Y, prior=prior)
+    for s in (1e-250, 1e-90, 1e90, 1e250):
+        assert fl.cbauc(np.full(3, s), X, Y, prior=prior) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(fl.InputError, match="rescale"):
+        fl.cbauc(np.ones(3), X * 1e150, Y, prior=prior)
+
+
+def test_adaptive_prior_of_classes_far_apart():
+    """The separation lay beyond the grid, all densities vanished, and the mean was nan."""
+    far = rng.normal(size=(400, 1)) + 60 * (np.arange(400) % 2)[:, None]
+    assert fl.cbauc([1.0], far, np.arange(400) % 2, prior=fl.Prior.adaptive()) > 0.999
+
+
+@pytest.mark.parametrize("p", [3, 60])
+@pytest.mark.parametrize("offset", [1e3, 1e5, 1e7])
+def test_sparse_columns_far_from_zero(p, offset):
+    """Centred sums of squares were differences of huge numbers: wrong without a word, and negative at times."""
+    A = np.random.default_rng(p).normal(size=(40, p)) + 0.4 * Y[:, None]
+    A[:, [0, -1]] += offset
+    model = RidgeClassifier(alpha=10.0).fit(A, Y)
+    dense, sparse = (fl.auc_posterior(model, table, Y) for table in (A, sp.csr_matrix(A)))
+    assert sparse.mean == pytest.approx(dense.mean, abs=1e-5)
+    assert sparse.sd == pytest.approx(dense.sd, abs=1e-5)
+
+
+def test_scaled_identity_prior_of_sparse_columns_far_from_zero():
+    """The same for the moments of the columns."""
+    A = X + 1e7
+    dense, sparse = (
+        fl.cbauc(np.ones(3), table, Y, prior=fl.Prior.scaled_identity(mean0=1e7, mean1=1e7))
+        for table in (A, sp.csr_matrix(A))
+    )
+    assert sparse == pytest.approx(dense, abs=1e-7)
+
+
+def test_scores_that_hardly_vary_within_the_classes():
+    """A label among the columns: differences over a vanishing spread overflowed in a check of outliers."""
+    diff = np.random.default_rng(0).uniform(1.0, 1.0 + 1e-9, size=(20, 20))
+    assert separation(diff, np.finfo(float).tiny) > 7
+
+
+def test_complex_columns_of_a_frame_are_refused():
+    """The imaginary parts were dropped, and the AUC was that of the real ones."""
+    for frame in (pd.DataFrame(X * 1j), pd.DataFrame(X).assign(z=1j * Y)):
+        with pytest.raises(fl.InputError, match="complex"):
+            fl.cbauc(np.ones(frame.shape[1]), frame, Y)
+
+
+def test_table_without_dimensions_is_refused():
+    """The length of an array of shape () was asked for."""
+    with pytest.raises(fl.InputError, match="X must be a table"):
+        fl.auc_posterior(RidgeClassifier().fit(X, Y), np.array(1.0), Y)
+
+
+def test_message_of_an_estimator_is_one_line():
+    """Whatever scikit-learn says about X is passed on in one line."""
+    frame = pd.DataFrame(X, columns=["c"] * 3)
+    with pytest.raises(fl.EstimatorError, match="cannot score X") as caught:
+        fl.auc_posterior(RidgeClassifier().fit(X, Y), frame, Y)
+    assert "\n" not in str(caught.value)
+
+
+def test_errors_of_refits_name_the_estimator():
+    """An IndexError of scikit-learn's discriminant analysis on a few rows came out as it was."""
+
+    class Stubborn(RidgeClassifier):
+        def fit(self, X, y):
+            raise IndexError
+
+    with pytest.raises(fl.InputError, match=r"Stubborn could not be fitted on .* of the rows: IndexError"):
+        baselines.cv_auc(Stubborn(), X, Y)
