@@ -13,14 +13,10 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from foldless.honest.curvature import curvature_at
-from foldless.honest.objective import SameScale
-from foldless.honest.problem import Problem
-from foldless.honest.row_scores import by_row
 from foldless.search.assess import Judge
 from foldless.search.candidates import families, l2_strength
 from foldless.search.factor import Factor, inverse_lower
 from foldless.search.general import Study
-from foldless.search.pairs import all_pairs
 from foldless.search.prototype import Prototype
 from foldless.search.shared import Stage
 from sklearn_versions import VERSION
@@ -95,32 +91,6 @@ def test_leave_one_out_scores_equal_the_general_path(shapes, shape, kind):
         general = fl.honest_scores(clone(estimator).set_params(**{name: value}).fit(X, y), X, y)
         assert np.abs(visit.loo - general.scores).max() <= 1e-6 * np.abs(general.scores).max()
         assert visit.assessment.posterior.details["pair_auc"] == general.pair_auc
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", ["newton", "liblinear", "svm", "ridge", "ridge-no-intercept"])
-def test_all_pairs_at_once_equal_pairs_by_blocks(shapes, shape, kind):
-    """Every field that by_row gives, to rounding."""
-    X, y = shapes[shape]
-    estimator, name, values = CLASSIFIERS[kind]
-    stage = stage_of(estimator, name, X, y)
-    for value in (values[0], values[-1]):
-        visit = stage.visit(value, None, None)
-        z, loss = visit.fit.scores, visit.objective.loss
-        problem = Problem(
-            y == 1,
-            z,
-            1.0,
-            loss.gradient(z),
-            loss.curvature(z),
-            stage.rotation.design,
-            visit.factor.curvature,
-            SameScale(),
-        )
-        rows = np.arange(len(y))
-        at_once, by_blocks = all_pairs(y == 1, z, problem.local_model(rows)), by_row(problem, rows)
-        for field, expected in vars(by_blocks).items():
-            np.testing.assert_allclose(getattr(at_once, field), expected, rtol=1e-7, atol=1e-9, err_msg=field)
 
 
 @pytest.mark.parametrize("size", [1, 3, 80, 81, 170, 333])

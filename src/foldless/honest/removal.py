@@ -21,7 +21,7 @@ from foldless.honest.design import Ints
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
-BLOCK_ENTRIES = 1 << 18  # pairs worked on at a time: a few arrays of 2 MB
+BLOCK_ENTRIES = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,16 @@ class LocalModel:
         """1 - h_i, the share of its own score that a row does not decide."""
         return 1.0 - np.minimum(self.diagonal * self.D, MAX_LEVERAGE)
 
+    @cached_property
+    def steepness(self) -> Floats:
+        """g_i / (1 - h_i)."""
+        return np.asarray(self.g / self.slack)
+
+    @cached_property
+    def bend(self) -> Floats:
+        """D_i / (1 - h_i)."""
+        return np.asarray(self.D / self.slack)
+
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """G[rows, columns]."""
         return np.asarray(self.B[rows] @ self.B[columns].T)
@@ -49,42 +59,37 @@ class LocalModel:
 
 def single_shifts(model: LocalModel) -> Floats:
     """z_i(-i) - z_i = G_ii g_i / (1 - h_i)."""
-    return model.diagonal * model.g / model.slack
+    return np.asarray(model.diagonal * model.steepness)
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
     """Shifts of i and of j, both without i and j, for every i in `rows` and j in `columns`.
 
-    With a = 1 - h and det = a_i a_j - D_i D_j G_ij^2, u_i = (a_j g_i + D_i G_ij g_j) / det, and likewise u_j;
-    the shift of i is G_ii u_i + G_ij u_j. Both arrays have shape (rows, columns); entries with i = j are meaningless.
+    The shift of i is G_ii u_i + G_ij u_j. Both arrays have shape (rows, columns); entries with i = j are meaningless.
     """
+    return _shifts(model, rows, columns, *_pair_slopes(model, rows, columns))
+
+
+def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
+    shift_i, shift_j = model.diagonal[rows, None] * ui, model.diagonal[columns] * uj
+    shift_i += G * uj
+    shift_j += G * ui
+    return shift_i, shift_j
+
+
+def _pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
+    """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
+    gi, di, gj, dj = model.steepness[rows, None], model.bend[rows, None], model.steepness[columns], model.bend[columns]
     G = model.block(rows, columns)
-    ai, gi, Di, Gi = (v[rows, None] for v in (model.slack, model.g, model.D, model.diagonal))
-    aj, gj, Dj, Gj = (v[columns] for v in (model.slack, model.g, model.D, model.diagonal))
-    ui, uj = _pair_slopes(G, (ai, gi, Di), (aj, gj, Dj))
-    return Gi * ui + G * uj, G * ui + Gj * uj
-
-
-def _pair_slopes(G: Floats, i: tuple[Floats, ...], j: tuple[Floats, ...]) -> tuple[Floats, Floats]:
-    (ai, gi, Di), (aj, gj, Dj) = i, j
-    det = np.maximum(ai * aj - (G * Di) * (G * Dj), MIN_DETERMINANT * ai * aj)
-    return (aj * gi + G * (Di * gj)) / det, (ai * gj + G * (gi * Dj)) / det
-
-
-def bystander_shift(model: LocalModel, rows1: Ints, rows0: Ints) -> float:
-    """How far the removal of a pair moves the scores of all other rows: mean over pairs, classes counted alike.
-
-    One row is a larger part of a small class than of a large one, so the intercept of the removed fit drifts.
-    """
-    reach = model.B @ typical_row(model, rows1, rows0)
-    total = 0.0
-    for part in column_blocks(len(rows1), len(rows0)):
-        columns = rows0[part]
-        i = tuple(v[rows1, None] for v in (model.slack, model.g, model.D))
-        j = tuple(v[columns] for v in (model.slack, model.g, model.D))
-        ui, uj = _pair_slopes(model.block(rows1, columns), i, j)
-        total += float(np.sum(reach[rows1, None] * ui + reach[columns] * uj))
-    return total / (len(rows1) * len(rows0))
+    ui, uj = G * di, G * dj
+    det = ui * uj
+    np.subtract(1.0, det, out=det)
+    np.maximum(det, MIN_DETERMINANT, out=det)
+    for u, own, other in ((ui, gi, gj), (uj, gj, gi)):
+        u *= other
+        u += own
+        u /= det
+    return G, ui, uj
 
 
 def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
@@ -92,12 +97,21 @@ def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
     return np.asarray(0.5 * (model.B[rows1].mean(axis=0) + model.B[rows0].mean(axis=0)))
 
 
-def cross_shifts(model: LocalModel, rows1: Ints, rows0: Ints) -> tuple[Floats, Floats]:
-    """`pair_shifts` of all pairs of one positive and one negative row, worked out in bounded blocks."""
+def cross_shifts(model: LocalModel, rows1: Ints, rows0: Ints) -> tuple[Floats, Floats, float]:
+    """`pair_shifts` of all pairs of one positive and one negative row, and the mean shift of the rows that stay.
+
+    That last one is the mean over pairs, classes counted alike: one row is a larger part of a small class than of a
+    large one, so the intercept of the removed fit drifts.
+    """
     out1, out0 = np.empty((len(rows1), len(rows0))), np.empty((len(rows1), len(rows0)))
+    reach = model.B @ typical_row(model, rows1, rows0)
+    moved = 0.0
     for part in column_blocks(len(rows1), len(rows0)):
-        out1[:, part], out0[:, part] = pair_shifts(model, rows1, rows0[part])
-    return out1, out0
+        columns = rows0[part]
+        G, ui, uj = _pair_slopes(model, rows1, columns)
+        moved += float(reach[rows1] @ ui.sum(axis=1) + reach[columns] @ uj.sum(axis=0))
+        out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
+    return out1, out0, moved / out1.size
 
 
 def within_influence(model: LocalModel, rows: Ints, single: Floats) -> Floats:

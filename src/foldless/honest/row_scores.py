@@ -8,8 +8,9 @@ import numpy as np
 
 from foldless._check import Floats
 from foldless.honest.design import Ints
+from foldless.honest.objective import SameScale
 from foldless.honest.problem import Problem
-from foldless.honest.removal import MAX_LEVERAGE, bystander_shift, cross_shifts, single_shifts, within_influence
+from foldless.honest.removal import MAX_LEVERAGE, cross_shifts, single_shifts, within_influence
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
     model, positive = problem.local_model(rows), problem.positive[rows]
     local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
     single = single_shifts(model)
-    shift1, shift0 = cross_shifts(model, local1, local0)
+    shift1, shift0, bystanders = cross_shifts(model, local1, local0)
     within = (within_influence(model, local1, single), within_influence(model, local0, single))
     between = (_between(shift1 - single[local1, None]), _between(shift0.T - single[local0, None]))
     sums = _scaled_sums(problem, within, between)
@@ -43,7 +44,7 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
         _read_single(problem, all_single),
         score1,
         score0,
-        problem.drift(bystander_shift(model, local1, local0)),
+        problem.drift(bystanders),
         problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
         problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
     )
@@ -63,6 +64,8 @@ def _read_single(problem: Problem, shifts: Floats) -> Floats:
 
 def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
     score1, score0 = problem.scores(rows1, shift1), problem.scores(rows0, shift0.T).T
+    if isinstance(problem.readout, SameScale):
+        return score1, score0
     lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
     removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)
     return problem.readout.without(score1, removed), problem.readout.without(score0, removed)

@@ -3,7 +3,7 @@
 candidates   the grid, its columns, and which candidates differ in the strength of an L2 penalty alone
 general      any candidate: fit, take apart, judge                                  assess, classes
 shared       a family of L2 strengths on one rotation of the data                   prototype, rotation, newton,
-                                                                                    factor, pairs
+                                                                                    factor
 joint        what the candidates' AUCs have in common; the optimism of their maximum
 choice       the best candidate, or the simplest that is not credibly worse
 meta         FoldlessSearch, which looks like GridSearchCV                          score

@@ -19,10 +19,8 @@ from foldless.honest.design import Ints
 from foldless.honest.group_scores import by_group
 from foldless.honest.polish import Optimum, Point, optimum
 from foldless.honest.problem import Problem
-from foldless.honest.removal import LocalModel
-from foldless.honest.row_scores import Honest, by_row
+from foldless.honest.row_scores import by_row
 from foldless.honest.sampling import evaluated_rows
-from foldless.search import pairs
 from foldless.search.assess import Assessment, Judge, from_removed
 from foldless.search.candidates import Family, Params, weakness
 from foldless.search.factor import Factor
@@ -66,7 +64,7 @@ class Stage:
         if found.direction_cosine < MATERIAL:
             return None
         labels = self.prototype.view.labels
-        removed = self.removed_at(objective, found, factor)
+        removed = self.removed_at(objective, found)
         assessment = from_removed(removed, self.judge, self.prototype.view.notes, labels.n0, labels.n1)
         return Visit(objective, fit, factor, assessment, removed.loo)
 
@@ -77,15 +75,12 @@ class Stage:
         factor = Factor.at(objective, self.rotation.design, fit.scores)
         return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
 
-    def removed_at(self, objective: Objective, found: Optimum, factor: Factor | None) -> Removed:
+    def removed_at(self, objective: Objective, found: Optimum) -> Removed:
         """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
         z, positive = found.point.scores, self.prototype.view.labels.positive
         g, D = objective.loss.gradient(z), objective.loss.curvature(z)
-        if factor is not None and factor.B is not None and self.codes is None and z.size <= pairs.MAX_ROWS:
-            honest = pairs.all_pairs(positive, z, LocalModel(g, D, factor.B))
-        else:
-            design, curvature = self.rotation.design, found.curvature
-            honest = self._in_blocks(Problem(positive, z, 1.0, g, D, design, curvature, objective.readout))
+        problem = Problem(positive, z, 1.0, g, D, self.rotation.design, found.curvature, objective.readout)
+        honest = by_row(problem, self.rows) if self.codes is None else by_group(problem, self.rows, self.codes)
         return Removed(
             **vars(honest),
             z=z,
@@ -102,9 +97,6 @@ class Stage:
     def fitted(self, params: Params, visit: Visit) -> SharedFit:
         """The way to the scikit-learn estimator of a visited strength."""
         return SharedFit(self.prototype.estimator, params, self.rotation, visit.objective, visit.fit)
-
-    def _in_blocks(self, problem: Problem) -> Honest:
-        return by_row(problem, self.rows) if self.codes is None else by_group(problem, self.rows, self.codes)
 
 
 @dataclass(frozen=True, eq=False)
