@@ -19,8 +19,8 @@ NAMES = (
     "OptimismWarning", "PairwiseAUCDisplay", "Prior", "PriorError", "ROCPosterior", "ROCPosteriorDisplay", "Ranking",
     "Report", "report",
     "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
-    "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior", "honest_scores",
-    "learning_curve", "plan_sample_size", "roc_posterior",
+    "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior",
+    "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior",
 )  # fmt: skip
 
 

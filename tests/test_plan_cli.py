@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
-
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
