@@ -73,10 +73,15 @@ def _written(value: Any) -> str:
 def _array(path: Path, name: str) -> Any:
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return archive[name]
+            array = archive[name]
     except (OSError, ValueError, EOFError, KeyError) as err:
         why = "holds Python objects, which are never unpickled" if "pickle" in str(err) else "cannot be read"
         raise fl.InputError(f"array '{name}' of {path} {why}: save it as numbers or as text.") from err
+    except MemoryError as err:
+        raise fl.InputError(f"array '{name}' of {path} is larger than the memory there is.") from err
+    if not isinstance(array, np.ndarray):  # a member that is no array comes as bytes
+        raise fl.InputError(f"'{name}' of {path} is not an array: {SAVED_BY}.")
+    return array
 
 
 def _checked(X: Any, path: Path) -> Any:
