@@ -104,10 +104,17 @@ def main() -> int:
         for done in as_completed([pool.submit(run_slice, *task) for task in tasks]):
             name, counts, found = done.result()
             kinds[name] += counts
+            for place in set(found) - set(surprises[name]):
+                tell(name, place, *found[place])
             surprises[name] = {**found, **surprises[name]}
             progress(kinds, wanted, time.monotonic() - started)
     print(file=sys.stderr)
     return report(kinds, surprises)
+
+
+def tell(name: str, place: str, case: str, text: str) -> None:
+    """A new kind of surprise, as soon as it is known: where, on which case, and in which words."""
+    print(f"\n{name}: {place}\n  {case}\n  {text.rstrip()}", flush=True)
 
 
 def progress(kinds: dict[str, Counter[str]], wanted: int, seconds: float) -> None:
@@ -120,14 +127,14 @@ def progress(kinds: dict[str, Counter[str]], wanted: int, seconds: float) -> Non
 
 
 def report(kinds: dict[str, Counter[str]], surprises: dict[str, dict[str, tuple[str, str]]]) -> int:
-    """The table, the surprises and the exit code."""
+    """The table, the kinds of surprise and the exit code."""
     print(f"{'property':<28}{'examples':>10}{'answers':>10}{'refusals':>10}{'unexpected':>12}")
     for name, counts in kinds.items():
         cells = (sum(counts.values()), counts["answer"], counts["refusal"])
         print(f"{name:<28}" + "".join(f"{n:>10,}" for n in cells) + f"{counts['surprise']:>12,}")
     for name, found in surprises.items():
-        for place, (case, text) in found.items():
-            print(f"\n{name}: {place}\n  {case}\n  {text.rstrip()}")
+        for place in found:
+            print(f"unexpected in {name}: {place}")
     total = sum((counts for counts in kinds.values()), Counter())
     print(f"\n{sum(total.values()):,} examples tried, {total['surprise']:,} unexpected outcomes")
     return 1 if total["surprise"] else 0

@@ -13,7 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless.cli import files, picture, rivals, tables
+from foldless._files import write_atomically
+from foldless.cli import picture, rivals, tables
 from foldless.cli.app import app
 from foldless.cli.console import plain
 
@@ -329,10 +330,10 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("foldless._files.os.replace", full_disk)
         with pytest.raises(fl.InputError, match="No space"):
-            files.write_atomically(path, b"new")
+            write_atomically(path, b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
     assert path.read_bytes() == b"old"
-    files.write_atomically(path, b"new")
+    write_atomically(path, b"new")
     assert path.read_bytes() == b"new"
 
 

@@ -268,3 +268,38 @@ def test_finding_reads_as_a_line():
     assert str(finding) == "severe: there are 3 rows. Collect more."
     assert finding.level == 2
     assert finding.summary()["value"] == 3.0
+
+
+# ---- what every answer carries
+
+
+def test_answers_tell_exact_copies_and_a_label_among_the_columns():
+    """auc_posterior, compare and the search say it with what to do; a table of few distinct values is left alone."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 8)), np.arange(60) % 2
+    twice, labels = np.vstack([X, X]), np.r_[y, y]
+    model = LogisticRegression().fit(twice, labels)
+    other = LogisticRegression(C=0.01).fit(twice, labels)
+    search = fl.FoldlessSearch(LogisticRegression(), {"C": [0.1, 1.0]}).fit(twice, labels)
+    for notes in (
+        fl.auc_posterior(model, twice, labels).notes,
+        fl.compare(model, other, twice, labels).notes,
+        search.best_posterior_.notes,
+    ):
+        assert any("60 are equal to another" in note and "Drop the copies" in note for note in notes)
+    told = np.column_stack([X, 3.0 - 2.0 * y])
+    notes = fl.auc_posterior(LogisticRegression().fit(told, y), told, y).notes
+    assert any("column 8 is the label" in note for note in notes)
+    assert fl.auc_posterior(LogisticRegression().fit(X, y), X, y).notes == ()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(400, 8), (200, 6), (300, 12), (100, 16)])
+def test_equal_rows_of_yes_and_no_answers_are_no_copies(rows, columns):
+    """Independent binary columns: equal and nearly equal rows are chance, whatever their number."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((rows, columns)) < 0.5).astype(float)
+        y = (rng.random(rows) < 0.3 + 0.4 * X[:, 0]).astype(int)
+        model = LogisticRegression().fit(X, y)
+        assert "copies" not in fl.diagnose(model, X, y).flagged
+        assert not any("equal to another" in note for note in fl.auc_posterior(model, X, y).notes)

@@ -10,15 +10,18 @@ from functools import partial
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import foldless as fl
+from foldless.cli.app import app
+from foldless.cli.plan import plan
 from foldless.experiments import Settings, run
 
 resource = pytest.importorskip("resource", reason="limits of a process are a matter of POSIX")
 
 PR_CAPBSET_DROP = 24  # linux/prctl.h
 MAIN = "from foldless.cli import main; main()"
-SETTINGS = Settings(simulations=True, quick=True, replicates=2, methods=("loo",))
+SETTINGS = Settings(quick=True, replicates=2, splits=2, sizes=(40,), methods=("loo",))
 WORDS = ("benchmark", "accuracy", "--quick", "--replicates", "2", "--methods", "loo", "--out", "out")
 
 
@@ -114,12 +117,27 @@ def test_an_unwritable_folder_is_found_before_the_work(tmp_path, words):
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
 
 
-def test_too_little_memory_for_a_file_is_one_line(tmp_path):
-    """NumPy's MemoryError, whatever it was about, reaches the user as advice."""
-    np.savez(tmp_path / "large.npz", X=np.zeros((40_000, 1000), np.float32), y=np.arange(40_000) % 2)
-    done = foldless("auc", "large.npz", cwd=tmp_path, before=limit(resource.RLIMIT_AS, 1100 * 2**20))
+@pytest.mark.skipif(sys.platform != "linux", reason="what a process has taken is read from /proc")
+@pytest.mark.parametrize("mebibytes", [900, 1400])
+def test_too_little_memory_for_a_file_is_one_line(tmp_path, mebibytes):
+    """A table that cannot fit is refused before polars or NumPy meet the limit."""
+    np.savez(tmp_path / "large.npz", X=np.zeros((100_000, 1000), np.float32), y=np.arange(100_000) % 2)
+    done = foldless("auc", "large.npz", cwd=tmp_path, before=limit(resource.RLIMIT_AS, mebibytes * 2**20))
     assert "not enough memory" in complaint(done)
     assert done.stderr.count("\n") == 1
+
+
+def test_memory_that_ends_in_the_middle_is_one_line(monkeypatch):
+    """NumPy's MemoryError, and the operating system's, reach the user as advice."""
+    for err in (MemoryError(), OSError("Cannot allocate memory (os error 12)")):
+
+        def fail(err=err, **_):
+            raise err
+
+        monkeypatch.setattr(plan, "callback", fail)
+        result = CliRunner().invoke(app, ["plan"], prog_name="foldless")
+        assert result.exit_code == 2
+        assert result.stderr == "foldless: there is not enough memory for this: use fewer rows or columns (--drop).\n"
 
 
 def test_too_little_memory_for_the_libraries_is_one_line(tmp_path):

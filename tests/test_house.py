@@ -75,11 +75,11 @@ def test_the_script_prints_the_figures(capsys):
     assert str(FUNCTIONS[0]) in printed
 
 
-def rows_of_the_page() -> list[list[tuple[str, bool]]]:
-    """(module, planned) of every row of the table in ARCHITECTURE.md."""
+def rows_of_the_page() -> list[list[str]]:
+    """The modules of every row of the table in ARCHITECTURE.md."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     cells = re.findall(r"^\| \d+ \| (.*?) \|", text, re.MULTILINE)
-    return [[(name, bool(planned)) for name, planned in re.findall(r"`(\w+)/?`( \(planned\))?", c)] for c in cells]
+    return [re.findall(r"`(\w+)/?`", cell) for cell in cells]
 
 
 def modules_of_the_tree() -> set[str]:
@@ -89,13 +89,10 @@ def modules_of_the_tree() -> set[str]:
 
 
 def test_architecture_lists_the_modules_of_the_tree():
-    """Every module stands in exactly one row of ARCHITECTURE.md; what is marked as planned does not exist yet."""
-    listed = [entry for row in rows_of_the_page() for entry in row]
-    names = [name for name, _ in listed]
+    """Every module stands in exactly one row of ARCHITECTURE.md, and nothing else does."""
+    names = [name for row in rows_of_the_page() for name in row]
     assert len(names) == len(set(names)), "a module stands in two rows"
-    tree = modules_of_the_tree()
-    assert {name for name, planned in listed if not planned} == tree
-    assert not {name for name, planned in listed if planned} & tree, "exists by now: take '(planned)' away"
+    assert set(names) == modules_of_the_tree()
 
 
 def test_architecture_has_the_rows_that_the_import_test_enforces():
@@ -106,4 +103,4 @@ def test_architecture_has_the_rows_that_the_import_test_enforces():
         for node in tree.body
         if isinstance(node, ast.Assign) and node.targets[0].id == "ROWS"
     )
-    assert [{name for name, _ in row} for row in rows_of_the_page()] == [set(row) for row in rows]
+    assert [set(row) for row in rows_of_the_page()] == [set(row) for row in rows]

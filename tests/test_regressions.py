@@ -8,10 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from sklearn.linear_model import RidgeClassifier
+from click.testing import CliRunner
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import RidgeClassifier, SGDClassifier
 
 import foldless as fl
 from foldless import baselines
+from foldless._pullback import agrees
+from foldless.cli.app import app
 from foldless.honest.separation import separation
 from foldless.rate_pair import SharedScale
 from foldless.student import StudentEffect
@@ -190,3 +194,55 @@ def test_errors_of_refits_name_the_estimator():
 
     with pytest.raises(fl.InputError, match=r"Stubborn could not be fitted on .* of the rows: IndexError"):
         baselines.cv_auc(Stubborn(), X, Y)
+
+
+def test_long_floats_in_groups():
+    """NumPy's linear algebra takes no float128; groups were the first to ask it."""
+    model, groups = RidgeClassifier().fit(X, Y), np.arange(40) // 2
+    plain, long = (fl.auc_posterior(model, table, Y, groups=groups) for table in (X, X.astype(np.longdouble)))
+    assert long.mean == pytest.approx(plain.mean, rel=1e-12)
+
+
+def test_check_of_scores_near_the_largest_float():
+    """NumPy warned of an overflow while the weights were compared with decision_function."""
+    rows = np.array([[1e308], [-1e308]])
+    assert agrees(rows, np.ones(1), 0.0, rows.ravel())
+
+
+@pytest.mark.parametrize("content", [b"0\xe5", b"y,a\n0,1\n1,\xe2\x82"])
+def test_file_that_ends_inside_a_letter(content, tmp_path):
+    """Valid UTF-8 but for its last letter, which the end of the file cuts off: the command failed in its own name."""
+    path = tmp_path / "cut.csv"
+    path.write_bytes(content)
+    result = CliRunner().invoke(app, ["auc", str(path), "--target", "y"], prog_name="foldless")
+    assert result.exit_code == 2
+    assert "mistake of foldless" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_rows_that_differ_by_rounding_alone_are_refused():
+    """Constant columns, whose scores differ in their last bit: the match of the stand-in was nan."""
+    noisy = np.full((40, 1), 7.0)
+    noisy[::3] = np.nextafter(7.0, 8.0)
+    with pytest.raises(fl.InputError, match="same score"):
+        fl.honest_scores(np.array([1.3]), noisy, Y)
+    model = SGDClassifier(loss="log_loss", random_state=0, max_iter=20, tol=None).fit(np.full((40, 7), 7.0), Y)
+    with pytest.raises(fl.InputError, match=r"same score|rounding alone"):
+        fl.honest_scores(model, np.full((40, 7), 7.0), Y)
+
+
+def test_discriminant_that_fits_the_other_rows_exactly_is_refused():
+    """Without one pair of rows the scatter within the classes vanished: scores were infinite and the AUC was nan."""
+    A, y = np.eye(3)[[0, 2, 2, 1, 2, 1, 1]], np.arange(7) % 2
+    model = LinearDiscriminantAnalysis(priors=[0.2, 0.8])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn: variables are collinear
+        model.fit(A, y)
+    with pytest.raises(fl.EstimatorError, match="no finite scores"):
+        fl.auc_posterior(model, A, y)
+
+
+def test_ebauc_of_numbers_whose_squares_overflow_is_refused():
+    """Python's own OverflowError came out."""
+    with pytest.raises(fl.InputError, match=r"overflow.*rescale X"):
+        baselines.ebauc(np.ones(3), X * 1e200, Y)

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 import foldless as fl
 from foldless.cli import reproduce as command
 from foldless.cli.app import app
-from foldless.experiments.paper import ITEMS, Settings, about_meg, ovarian, published, run
+from foldless.experiments.paper import ITEMS, Settings, about_meg, ovarian, published, run, story
 from foldless.experiments.paper.folder import VARIABLE
 from foldless.experiments.paper.items import Scope
 from foldless.experiments.workers import Workers
@@ -199,6 +199,11 @@ def test_published_settings_are_the_default():
     assert len(cells) == 3 * 19
     assert dict(cells[0].where) == {"P": 4, "N": 20}
     assert {dict(c.where)["N"] for c in cells} == set(range(20, 201, 10))
+
+
+def test_every_item_has_its_text():
+    """An item without a sentence in `story.ABOUT` would fail after all of its trials."""
+    assert set(story.ABOUT) == set(ITEMS)
 
 
 def test_other_classifiers_have_no_published_variant(data, monkeypatch):

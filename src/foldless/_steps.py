@@ -1,4 +1,4 @@
-"""What one step of a fitted pipeline is: which scikit-learn class, whose code, and whether it saw y."""
+"""What an estimator, or one step of a fitted pipeline, is: which scikit-learn class, whose code, whether it saw y."""
 
 from __future__ import annotations
 
@@ -11,6 +11,11 @@ Steps = list[tuple[str, Any]]
 USES_Y = {"SelectKBest", "SelectPercentile", "SelectFromModel", "SequentialFeatureSelector", "_PLS", "PLSSVD"}
 
 CONTAINERS = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransformer": "transformers_"}
+
+
+def is_estimator(model: Any) -> bool:
+    """An estimator, fitted or not; False for a bare vector of weights."""
+    return any(hasattr(model, a) for a in ("fit", "predict", "decision_function", "predict_proba"))
 
 
 def flattened(name: str, step: Any) -> Steps:

@@ -18,7 +18,7 @@ from foldless import _check
 from foldless import _pullback as back
 from foldless._check import Floats, Labels
 from foldless._pullback import WAY_OUT, sampled_rows
-from foldless._steps import Steps, flattened, kind_and_need, sklearn_names, thawed
+from foldless._steps import Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
 from foldless.errors import EstimatorError, InputError, TrustWarning
 from foldless.moments import project
 
@@ -173,7 +173,7 @@ def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
 def _is_estimator(estimator: Any) -> bool:
     if isinstance(estimator, type):
         raise EstimatorError(f"{EXPECTED}, got the class {estimator.__name__}: pass {estimator.__name__}().fit(X, y).")
-    return any(hasattr(estimator, a) for a in ("fit", "predict", "decision_function"))
+    return is_estimator(estimator)
 
 
 def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:

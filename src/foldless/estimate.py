@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from foldless import _check, in_sample
+from foldless._steps import is_estimator
 from foldless.anatomy import LinearView, take_apart
 from foldless.auc import AUCPosterior
 from foldless.error import ErrorPosterior
 from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.findings.quick import quick_notes
 from foldless.findings.scores import score_findings
-from foldless.given_weights import cbauc as cbauc
 from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
 from foldless.honest.analysis import Analysis, HonestScores
 from foldless.honest.multi.view import has_several_classes
@@ -25,7 +26,7 @@ from foldless.multiclass.refusals import known_average, refuse_two_class_options
 from foldless.prior import Prior
 from foldless.rate_pair import RatePair, SeparateScales, SharedScale
 from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
-from foldless.streaming.view import is_estimator, stream_view
+from foldless.streaming.view import stream_view
 
 Method = Literal["auto", "loo", "in-sample"]
 MultiClass = Literal["ovo", "ovr"]
@@ -104,9 +105,9 @@ def auc_posterior(
     answer = _analysed(view, prior, groups, sample_weight)
     how = (answer.removed.method, n0, n1)
     post = AUCPosterior.from_effect(answer.effect, *how, answer.notes, answer.details())
-    # The checks that need nothing but the honest scores; `diagnose` looks at the data as well.
-    seen = tuple(finding.text for finding in score_findings(answer, post) if finding.level > 0)
-    return replace(post, notes=post.notes + seen)
+    # The checks that need a look at the table and the honest scores; `diagnose` looks closer.
+    seen = tuple(finding.note for finding in score_findings(answer, post) if finding.level > 0)
+    return replace(post, notes=post.notes + quick_notes(view, X, answer.removed.groups) + seen)
 
 
 def auc_posterior_from_scores(

@@ -77,8 +77,11 @@ def unequal_scores(scores: Floats) -> None:
     """Refuse scores (N,) or (N, K) that are all the same, or too large or too small to be squared."""
     with np.errstate(over="ignore"):
         spread = float(np.max(np.ptp(scores, axis=0)))
-    if spread == 0:
-        raise InputError("all rows have the same score: the classifier ranks no row above another on this X.")
+    if spread <= 8 * np.finfo(float).eps * float(np.max(np.abs(scores))):
+        raise InputError(
+            "all rows have the same score, so none ranks above another: check whether all rows of X are the same, or "
+            "only columns that do not vary have a weight."
+        )
     if not SMALLEST < spread < LARGEST:
         raise InputError(f"the scores span {spread:.0e}, and their squares are lost: rescale w, or X before the fit.")
 

@@ -64,6 +64,8 @@ def _to_array(X: Any) -> Array:
 
 def _real(M: Any) -> Any:
     # Integers stay as they are: `moments.project` converts a block of rows at a time.
+    if M.dtype.kind == "f" and M.dtype.itemsize > 8:
+        return M.astype(np.float64)  # linear algebra knows no longer floats
     if M.dtype.kind in "biuf":
         return M
     if M.dtype.kind in "mM":

@@ -13,10 +13,12 @@ from foldless.baselines.curve import area
 from foldless.baselines.estimate import AUCEstimate
 from foldless.baselines.refit import one_of
 from foldless.baselines.scores import linear_scores
+from foldless.errors import InputError
 
 # The paper's prior: zero mean, S = I, mean worth half a row, kappa = P + 2.
 NU = 0.5
 KAPPA_OVER_P = 2
+LARGEST = 1e150  # scores beyond this have no squares
 
 REASON = "it is a posterior mean without the posterior"
 
@@ -87,6 +89,8 @@ def ebauc(
     one_of(covariance, "covariance", ("per-class", "common"))
     view, labels = linear_scores(estimator_or_w, X, y, pos_label)
     w = as_weights(view.w, view.w.size)
+    if not np.abs(view.scores).max() < LARGEST:
+        raise InputError("the squares of the scores overflow: rescale X, for example with StandardScaler.")
     classes = [_posterior(view.scores[rows], w) for rows in (~labels.positive, labels.positive)]
     if covariance == "common":
         classes = _pooled(classes, float(w @ w), view.scores.size)

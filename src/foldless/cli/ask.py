@@ -6,6 +6,8 @@ import codecs
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
+from glob import glob, has_magic
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -129,12 +131,34 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def data_options(file_required: bool = True) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: FILE and all options about it, handed to the command as one `Ask`; None without a file."""
+def as_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Names of files; a pattern that the shell has left alone stands for the files that it matches."""
+    return tuple(path for word in value for path in _matching(word))
+
+
+def _matching(word: Path) -> list[Path]:
+    # A name with brackets in it is a name first.
+    if exists(word) or not has_magic(str(word)):
+        return [word]
+    found = sorted(glob(str(word), recursive=True))
+    if not found:
+        raise click.BadParameter(f"no file matches {str(word)!r}: check the pattern.")
+    return [Path(path) for path in found]
+
+
+def data_options(
+    file_required: bool = True, several: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: FILE and all options about it, handed to the command as one `Ask`; None without a file.
+
+    With `several`, there may be more than one: the command gets all of them as `files`, and the first in its `Ask`.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def gathered(*args: Any, **given: Any) -> None:
+            if several:
+                given["file"] = given["files"][0]
             said = {name: given.pop(name) for name in FIELDS}
             command(*args, ask=Ask(**said) if said["file"] is not None else None, **given, **_kept(said))
 
@@ -144,7 +168,9 @@ def data_options(file_required: bool = True) -> Callable[[Callable[..., None]], 
         decorated: Any = gathered
         for option in reversed(OPTIONS):
             decorated = option(decorated)
-        argument = click.argument("file", type=click.Path(path_type=Path), required=file_required)
+        kind = click.Path(path_type=Path)
+        many: dict[str, Any] = {"nargs": -1, "metavar": "FILE...", "callback": as_files} if several else {}
+        argument = click.argument("files" if several else "file", type=kind, required=file_required, **many)
         return argument(decorated)  # type: ignore[no-any-return]
 
     return decorate

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 import foldless as fl
-from foldless.cli import console, drawing, saved
+from foldless.cli import console, drawing, saved, streamed
 from foldless.cli.ask import Ask, data_options, given
 from foldless.cli.auc_text import show
 from foldless.cli.options import maybe_share, picture_option
@@ -23,6 +25,7 @@ Examples:
   foldless auc genes.tsv --target subtype --log --model ridge --C 0.01 --level 0.9 --json
   foldless auc visits.parquet --target relapse --groups patient --prevalence 0.05 --out auc.png
   foldless auc patients.csv --target outcome --model-file model.skops
+  foldless auc "big/*.parquet" --target outcome --scheduler tcp://host:8786
 """
 
 
@@ -34,21 +37,26 @@ def finite_or_none(ctx: click.Context, param: click.Parameter, value: float | No
 
 
 @click.command(epilog=EXAMPLES)
-@data_options()
+@data_options(several=True)
 @click.option("--prevalence", type=float, callback=maybe_share, help="Share of positives in practice; else as in FILE.")
 @click.option(
     "--threshold", type=float, callback=finite_or_none, help="Scores above it count as positive; 0 by default."
 )
 @saved.model_file_option
+@streamed.stream_option
+@streamed.scheduler_option
 @picture_option("A picture of the posterior and of the ROC curve")
 @click.pass_context
 def auc(
     ctx: click.Context,
     /,
     ask: Ask,
+    files: tuple[Path, ...],
     prevalence: float | None,
     threshold: float | None,
     model_file: Path | None,
+    stream: bool,
+    scheduler: str | None,
     out: Path | None,
 ) -> None:
     """Fit a linear classifier to FILE and say how good it will be on new rows.
@@ -56,20 +64,35 @@ def auc(
     FILE is a table with a header line: CSV, TSV (also packed, .gz), Parquet, or a NumPy archive .npz with X and y. One
     column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
     fit. With three classes or more the AUC is the average over pairs of classes.
+
+    Several Parquet files with the same columns, or a pattern, are one table. It is read in blocks, also with --stream
+    or --scheduler, and may be larger than memory: logistic regression, two classes, columns of numbers without gaps.
     """
     refuse_wrong_strength(ctx, ask)
     path = drawing.checked(out)
-    problem = read(ctx, ask, model_file)
+    in_blocks = stream or scheduler is not None or len(files) > 1
+    with streamed.opened(ctx, ask, files, scheduler) if in_blocks else _whole(ctx, ask, model_file) as problem:
+        result = told(problem, prevalence, threshold, path)
+    if ask.as_json:
+        console.say_json(result)
+    else:
+        show(result, problem)
+
+
+@contextmanager
+def _whole(ctx: click.Context, ask: Ask, model_file: Path | None) -> Iterator[Problem]:
+    yield read(ctx, ask, model_file)
+
+
+def told(problem: Problem, prevalence: float | None, threshold: float | None, path: Path | None) -> dict[str, Any]:
+    """The answer, and the picture if there is to be one."""
     if prevalence is not None or threshold is not None:
         problem.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
     result, posterior, model = answer(problem, prevalence, threshold or 0.0)
     if path is not None:
         drawing.write(path, lambda figure: _draw(figure, problem, posterior, model), width=10.0 if model else 6.0)
     result["picture"] = None if path is None else str(path)
-    if ask.as_json:
-        console.say_json(result)
-    else:
-        show(result, problem)
+    return result
 
 
 def read(ctx: click.Context, ask: Ask, model_file: Path | None) -> Problem:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from foldless.cli import console
-from foldless.cli.options import finite, json_option, listed
+from foldless.cli.options import comma_separated, finite, json_option
 from foldless.cli.progress import Reporter
 from foldless.cli.workers import refuse_file, worker_options
 from foldless.experiments import Settings, run
@@ -40,13 +40,13 @@ COLUMNS = {
 @click.option("--simulations/--no-simulations", default=True, show_default=True, help="Include the simulated cells.")
 @click.option("--replicates", type=click.IntRange(1), help="Samples of each simulated cell.  [default: 100]")
 @click.option("--splits", type=click.IntRange(1), help="Random splits of each data set.  [default: 8]")
-@click.option("--sizes", metavar="30,40", callback=listed(int), help="Training rows.  [default: 30,40,80,120]")
-@click.option("--C", "Cs", metavar="0.01,1", callback=listed(finite), help="Inverse penalties.  [default: 1]")
+@click.option("--sizes", metavar="30,40", callback=comma_separated(int), help="Training rows.  [default: 30,40,80,120]")
+@click.option("--C", "Cs", metavar="0.01,1", callback=comma_separated(finite), help="Inverse penalties.  [default: 1]")
 @click.option("--classifier", type=click.Choice(list(CLASSIFIERS)), default="logistic", show_default=True)
 @click.option(
     "--methods",
     metavar="loo,cv5",
-    callback=listed(str),
+    callback=comma_separated(str),
     help=f"Of {', '.join(METHODS)}.  [default: {','.join(DEFAULT)}]",
 )
 @click.option(

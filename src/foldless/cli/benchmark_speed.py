@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from foldless.cli import console
-from foldless.cli.options import json_option, listed
+from foldless.cli.options import comma_separated, json_option
 from foldless.cli.progress import Reporter
 from foldless.cli.workers import refuse_file
 from foldless.experiments.paper.page import Heading, Table
@@ -28,7 +28,7 @@ Examples:
 @click.option(
     "--sets",
     metavar="wdbc,sonar",
-    callback=listed(str),
+    callback=comma_separated(str),
     help="Names of files there.  [default: the first five with more columns than rows, the first five without]",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("foldless-speed"), show_default=True)

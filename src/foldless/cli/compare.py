@@ -162,11 +162,7 @@ def show(result: dict[str, Any], problem: Problem) -> None:
         console.add_row(table, row["name"], *figures)
     console.stdout().print(table)
     console.say_facts(_facts(result, problem))
-    if result["notes"]:
-        console.say("")
-        console.say_notes(result["notes"])
-    if result["picture"] is not None:
-        console.say(result["picture"])
+    console.say_ending(result["notes"], result["picture"])
 
 
 def _sentence(result: dict[str, Any]) -> str:

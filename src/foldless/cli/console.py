@@ -65,6 +65,15 @@ def say_notes(notes: Iterable[str]) -> None:
         stdout().print(f"[bold yellow]warning:[/] {escape(one_line(note))}")
 
 
+def say_ending(notes: list[str], picture: str | None = None) -> None:
+    """What every answer ends with: the reasons for doubt, and where the picture is."""
+    if notes:
+        say("")
+        say_notes(notes)
+    if picture is not None:
+        say(picture)
+
+
 def say_json(answer: Mapping[str, Any]) -> None:
     """The answer as JSON on stdout, and nothing else."""
     click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False))

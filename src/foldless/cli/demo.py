@@ -8,7 +8,8 @@ from typing import Any
 import click
 from rich.console import Console
 
-from foldless.cli import console, files, picture
+from foldless._files import write_atomically
+from foldless.cli import console, picture
 from foldless.cli.options import json_option
 from foldless.cli.study import Row, Study, run
 
@@ -39,7 +40,7 @@ def demo(out: Path | None, shuffles: int, as_json: bool) -> None:
     path = picture.writable_path(out)
     study = _run_quietly(shuffles)
     if path is not None:
-        files.write_atomically(path, picture.draw(study, path.suffix[1:]))
+        write_atomically(path, picture.draw(study, path.suffix[1:]))
     if as_json:
         console.say_json(as_dict(study, path))
     else:

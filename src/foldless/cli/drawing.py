@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from foldless.cli import files, picture
+from foldless._files import write_atomically
+from foldless.cli import picture
 
 
 def checked(out: Path | None) -> Path | None:
@@ -27,4 +28,4 @@ def write(path: Path, draw: Callable[[Any], object], width: float = 6.0, height:
     kind = path.suffix[1:].lower()
     content = io.BytesIO()
     figure.savefig(content, format=kind, dpi=150, metadata=picture.METADATA.get(kind))
-    files.write_atomically(path, content.getvalue())
+    write_atomically(path, content.getvalue())

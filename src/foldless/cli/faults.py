@@ -116,7 +116,7 @@ def _by_kind(strange: dict[str, str]) -> dict[str, dict[str, str]]:
 
 
 def _message(found: dict[str, dict[str, str]], path: Path, remedy: str) -> str:
-    parts = [f"{what} in {_enumerated(columns)}" for what, columns in found.items()]
+    parts = [f"{what} in {enumerated(columns)}" for what, columns in found.items()]
     names = [name for columns in found.values() for name in columns]
     drops = " ".join(f"--drop {quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
     options = [option for what, option in HELP.items() if what in found]
@@ -134,7 +134,8 @@ def _looks_misread(found: dict[str, dict[str, str]]) -> bool:
     return any(word.isdigit() for word in digits)
 
 
-def _enumerated(columns: dict[str, str]) -> str:
+def enumerated(columns: dict[str, str]) -> str:
+    """Names of columns, each with what was found there; the first few and a count of the rest."""
     words = [f"'{name}' ({words})" if words else f"'{name}'" for name, words in columns.items()]
     rest = len(words) - SHOWN
     return ", ".join(words[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -19,7 +19,7 @@ def labels_of(column: Any, name: str) -> Any:
     gone = column.null_count()
     if gone:
         raise fl.InputError(f"the target column '{name}' is empty in {gone} of {len(column)} rows: remove those rows.")
-    y = _as_numbers(column.to_list())
+    y = as_numbers(column.to_list())
     sizes = Counter(y.tolist())
     if len(sizes) == 1:
         raise fl.InputError(
@@ -44,7 +44,8 @@ def _refuse_rare(sizes: Counter[Any], name: str) -> None:
         )
 
 
-def _as_numbers(labels: list[str]) -> Any:
+def as_numbers(labels: list[str]) -> Any:
+    """Labels as an array: of numbers where all of them are, else of text."""
     if not all(is_number(v) for v in set(labels)):
         return np.array(labels)
     y = np.array(labels, dtype=np.float64)

@@ -32,7 +32,7 @@ level_option = click.option(
 )
 
 
-def listed(kind: Callable[[str], Any]) -> Callable[..., Any]:
+def comma_separated(kind: Callable[[str], Any]) -> Callable[..., Any]:
     """Callback of an option that takes values separated by commas."""
 
     def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[Any, ...] | None:
@@ -49,7 +49,7 @@ def listed(kind: Callable[[str], Any]) -> Callable[..., Any]:
 
 
 def finite(word: str) -> float:
-    """A number, for `listed`; not infinite, nor nan."""
+    """A number, for `comma_separated`; not infinite, nor nan."""
     number = float(word)
     if not math.isfinite(number):
         raise ValueError(word)

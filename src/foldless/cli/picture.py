@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
-from foldless.cli.files import refuse_unwritable
+from foldless._files import refuse_unwritable
 from foldless.cli.study import GRID, Row, Study
 
 DEFAULT = Path("foldless-demo.png")

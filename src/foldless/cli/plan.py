@@ -11,7 +11,7 @@ import foldless as fl
 from foldless.cli import console, drawing
 from foldless.cli.ask import FIELDS, Ask, data_options, given
 from foldless.cli.auc import refuse_wrong_strength
-from foldless.cli.options import finite, listed, maybe_positive, maybe_share, picture_option, share
+from foldless.cli.options import comma_separated, finite, maybe_positive, maybe_share, picture_option, share
 from foldless.cli.problem import problem_of
 
 EXAMPLES = """\b
@@ -43,7 +43,7 @@ OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json
     metavar="1,2,5",
     default="1,2,5",
     show_default=True,
-    callback=listed(finite),
+    callback=comma_separated(finite),
     help="With FILE: multiples of its rows.",
 )
 @picture_option("With FILE: a picture of the curve")
@@ -104,7 +104,7 @@ def show_study(result: dict[str, Any]) -> None:
     console.say(_study_sentence(result), style="bold")
     console.say("")
     console.say_facts(_study_facts(result))
-    _say_notes(result)
+    console.say_ending(result["notes"])
 
 
 def _study_sentence(result: dict[str, Any]) -> str:
@@ -171,9 +171,7 @@ def show_curve(result: dict[str, Any]) -> None:
     console.stdout().print(table)
     noise = f"{result['noise_share']:.2f} of the variance of the scores"
     console.say_facts({"training noise": noise, "classifier": result["classifier"], "read as": result["read_as"]})
-    _say_notes(result)
-    if result["picture"] is not None:
-        console.say(result["picture"])
+    console.say_ending(result["notes"], result["picture"])
 
 
 def _curve_sentence(result: dict[str, Any]) -> str:
@@ -185,9 +183,3 @@ def _curve_sentence(result: dict[str, Any]) -> str:
         f"{now}; trained on {last['rows']} it can be expected to have {last['auc']:.3f} "
         f"({console.percent(result['level'])} interval {last['low']:.3f} to {last['high']:.3f})."
     )
-
-
-def _say_notes(result: dict[str, Any]) -> None:
-    if result["notes"]:
-        console.say("")
-        console.say_notes(result["notes"])

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless.cli import console, files, saved
+from foldless._files import refuse_unwritable
+from foldless.cli import console, saved
 from foldless.cli.ask import Ask, data_options
 from foldless.cli.auc import read, refuse_wrong_strength
 
@@ -54,7 +55,7 @@ def report(
         raise click.UsageError("Missing option '-o': the page to write, such as report.html; or use --json.")
     refuse_wrong_strength(ctx, ask)
     if out is not None:
-        files.refuse_unwritable(out)
+        refuse_unwritable(out)
     problem = read(ctx, ask, model_file)
     with console.gathered_warnings() as warned:
         model = problem.fitted()

@@ -9,7 +9,7 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.options import json_option, listed
+from foldless.cli.options import comma_separated, json_option
 from foldless.cli.progress import Reporter
 from foldless.cli.workers import refuse_file, worker_options
 from foldless.experiments.markdown import text
@@ -31,7 +31,7 @@ SHOWN = {"mae": "MAE", "sd": "SD", "bias": "bias", "coverage90": "cover 90", "mi
 @click.command(epilog=EXAMPLES)
 @click.argument("item", type=click.Choice([ALL, *ITEMS]))
 @click.option("--iterations", type=click.IntRange(1), help="Per point.  [default: 1000, as in the paper]")
-@click.option("--P", "columns", metavar="4,10", callback=listed(int), help="Only these numbers of columns.")
+@click.option("--P", "columns", metavar="4,10", callback=comma_separated(int), help="Only these numbers of columns.")
 @click.option("--classifier", type=click.Choice(CHOICES), default=CHOICES[0], show_default=True)
 @worker_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)

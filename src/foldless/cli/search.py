@@ -12,7 +12,7 @@ import foldless as fl
 from foldless.cli import console, drawing
 from foldless.cli.ask import Ask, data_options, given
 from foldless.cli.models import FAMILIES
-from foldless.cli.options import finite, listed, picture_option
+from foldless.cli.options import comma_separated, finite, picture_option
 from foldless.cli.problem import Problem, problem_of
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
@@ -31,7 +31,7 @@ Examples:
     "--Cs",
     "Cs",
     metavar="0.01,0.1,1",
-    callback=listed(finite),
+    callback=comma_separated(finite),
     help="Values to try: C of logistic and svm, 1/alpha of ridge; of lda, shrinkages.  [default: 0.0001 to 1000]",
 )
 @click.option(
@@ -140,11 +140,7 @@ def show(result: dict[str, Any], problem: Problem) -> None:
         console.add_row(table, f"{row['value']:g}", *cells, mark)
     console.stdout().print(table)
     console.say_facts(_facts(result, problem))
-    if result["notes"]:
-        console.say("")
-        console.say_notes(result["notes"])
-    if result["picture"] is not None:
-        console.say(result["picture"])
+    console.say_ending(result["notes"], result["picture"])
 
 
 def _sentence(result: dict[str, Any]) -> str:

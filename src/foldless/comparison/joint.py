@@ -16,6 +16,7 @@ from foldless.comparison.loo import LooJoint
 from foldless.comparison.paired import paired_evidence
 from foldless.errors import FoldlessWarning, InputError, PriorError, TrustWarning
 from foldless.estimate import auc_posterior
+from foldless.findings.quick import quick_notes
 from foldless.honest.analysis import Analysis
 from foldless.honest.posterior import EffectPrior
 from foldless.prior import Prior
@@ -80,9 +81,9 @@ def _loo(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
         found[name] = each = Analysis.of(view, prior, how.groups, how.sample_weight)
         if each.strained is not None:
             warnings.warn(f"{name}: {each.strained}", TrustWarning, stacklevel=4)
-        sizes = view.labels.n0, view.labels.n1
+        sizes, seen = (view.labels.n0, view.labels.n1), quick_notes(view, X, each.removed.groups)
         posteriors[name] = AUCPosterior.from_effect(
-            each.effect, each.removed.method, *sizes, each.notes, each.details()
+            each.effect, each.removed.method, *sizes, each.notes + seen, each.details()
         )
     evidence = paired_evidence([f.removed for f in found.values()], [f.statistic for f in found.values()])
     return Judged(posteriors, LooJoint(evidence, prior), (*_merged(posteriors), *_near_one(posteriors)))

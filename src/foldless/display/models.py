@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from foldless._steps import sklearn_names, thawed
+from foldless._steps import is_estimator, sklearn_names, thawed
 from foldless.errors import FoldlessWarning, InputError
 
 
@@ -72,11 +72,6 @@ def moved_threshold(estimator: Any) -> tuple[str, ...]:
         f"{type(inner).__name__} decides at a threshold of its own, which is not drawn: "
         f"pass threshold, in units of decision_function, for the operating point.",
     )
-
-
-def is_estimator(estimator: Any) -> bool:
-    """False for a bare vector of weights."""
-    return hasattr(estimator, "fit")
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from foldless._html import numbers
+from foldless._steps import is_estimator
 from foldless.display import style
 from foldless.display.curves import OperatingPoint, ROCCurve
-from foldless.display.models import is_estimator, moved_threshold, named_estimators, named_posteriors, warned_once
+from foldless.display.models import moved_threshold, named_estimators, named_posteriors, warned_once
 from foldless.error import ErrorPosterior
 from foldless.errors import InputError
 from foldless.estimate import error_posterior, roc_posterior

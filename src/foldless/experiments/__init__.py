@@ -7,7 +7,7 @@ classifier and its training data into an estimate. `accuracy` runs the tasks and
 Reading order: `sample` -> `simulated`, `real` -> `methods` -> `task` -> `store`, `accuracy` -> `summary`.
 """
 
-from foldless.experiments.accuracy import Plan, run
+from foldless.experiments.accuracy import run
 from foldless.experiments.settings import Settings
 
-__all__ = ["Plan", "Settings", "run"]
+__all__ = ["Settings", "run"]

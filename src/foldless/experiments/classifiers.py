@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from foldless.experiments.sample import Sample
+import numpy as np
+
+from foldless.experiments.sample import Floats, Sample
 
 MAX_ITER = 10_000
 
@@ -61,3 +63,8 @@ CLASSIFIERS: dict[str, Callable[[float, Sample], Any]] = {
 }
 # An L1 penalty sees the axes.
 ROTATABLE = frozenset(CLASSIFIERS) - {"l1"}
+
+
+def weights_of(model: Any) -> Floats:
+    """The weights of a fitted classifier of two classes, one per column."""
+    return np.asarray(model.coef_, dtype=np.float64).ravel()

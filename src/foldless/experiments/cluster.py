@@ -22,17 +22,34 @@ NEEDED = ("dask", "distributed", "joblib")
 @contextmanager
 def opened(jobs: int, scheduler: str | None) -> Iterator[Any]:
     """A client of the cluster at an address, or of a local one with `jobs` processes."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
+    _refuse_missing("backend dask", NEEDED)
+    kept = "what was finished is kept, and --resume does the rest"
+    with _silent_logs(), _local(jobs) if scheduler is None else _remote(scheduler) as client, _losses_told(kept):
+        yield client
+
+
+@contextmanager
+def joined(address: str) -> Iterator[Any]:
+    """A client of the cluster at an address, which Dask uses for whatever it computes meanwhile."""
+    _refuse_missing("--scheduler", ("dask", "distributed"))
+    with _silent_logs(), _remote(address) as client, client.as_current(), _losses_told("then run it again"):
+        yield client
+
+
+def _refuse_missing(what: str, names: tuple[str, ...]) -> None:
+    missing = [name for name in names if find_spec(name) is None]
     if missing:
-        raise fl.InputError(f"backend dask needs {', '.join(missing)}: pip install 'foldless[dask]'.")
-    with _silent_logs(), _local(jobs) if scheduler is None else _remote(scheduler) as client:
-        try:
-            yield client
-        except _losses() as err:
-            raise fl.InputError(
-                f"the Dask cluster gave up a task ({type(err).__name__}): look at the logs of its workers; what was "
-                f"finished is kept, and --resume does the rest."
-            ) from err
+        raise fl.InputError(f"{what} needs {', '.join(missing)}: pip install 'foldless[dask]'.")
+
+
+@contextmanager
+def _losses_told(advice: str) -> Iterator[None]:
+    try:
+        yield
+    except _losses() as err:
+        raise fl.InputError(
+            f"the Dask cluster gave up a task ({type(err).__name__}): look at the logs of its workers; {advice}."
+        ) from err
 
 
 @contextmanager

@@ -15,8 +15,6 @@ from foldless.experiments.settings import Settings
 from foldless.experiments.spreadsheet import csv_text
 from foldless.experiments.task import Task
 
-Texts = npt.NDArray[np.str_]
-
 ENDS = tuple(f"{end}{100 * level:.0f}" for level in LEVELS for end in ("low", "high"))
 VALUES = ("estimate", "sd", *ENDS, "rank", "seconds")
 UNITS = ("kind", "cell", "group", "labels", "n", "p", "C", "replicate", "truth", "truth_se")

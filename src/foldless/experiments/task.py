@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
-from foldless.experiments.classifiers import CLASSIFIERS
+from foldless.experiments.classifiers import CLASSIFIERS, weights_of
 from foldless.experiments.methods import METHODS, Answer
-from foldless.experiments.sample import Cell, Floats, Known, Sample, narrowed
+from foldless.experiments.sample import Cell, Known, Sample, narrowed
 from foldless.experiments.seeds import small_seed
 from foldless.experiments.settings import Settings
 
@@ -64,22 +64,18 @@ def _performed(task: Task, settings: Settings) -> dict[str, Any]:
     sample = task.cell.draw(settings.seed, task.replicate)
     sample = narrowed(sample) if settings.rotates else sample
     models = [CLASSIFIERS[settings.classifier](C, sample).fit(sample.X, sample.y) for C in settings.Cs]
-    truths = sample.truth(np.column_stack([_weights(m) for m in models]))
+    truths = sample.truth(np.column_stack([weights_of(m) for m in models]))
     seed = small_seed(settings.seed, task.key, "method")
     fits = [
         {
             "C": C,
-            "truth": _short(known.auc),
-            "truth_se": _short(known.se),
+            "truth": short(known.auc),
+            "truth_se": short(known.se),
             "methods": _asked(model, sample, known, settings.methods, seed),
         }
         for C, model, known in zip(settings.Cs, models, truths, strict=True)
     ]
     return {"task": task.key, "p": sample.n_features, "fits": fits}
-
-
-def _weights(model: Any) -> Floats:
-    return np.asarray(model.coef_, dtype=np.float64).ravel()
 
 
 def _asked(model: Any, sample: Sample, known: Known, methods: Sequence[str], seed: int) -> dict[str, Any]:
@@ -100,13 +96,13 @@ def _one(name: str, model: Any, sample: Sample, known: Known, seed: int) -> dict
 
 def _measured(answer: Answer, ends: list[float | None], known: Known) -> dict[str, Any]:
     return {
-        "estimate": _short(answer.estimate),
-        "sd": _short(answer.sd),
-        "ends": [_short(end) for end in ends],
-        "rank": _short(answer.rank(known)),
+        "estimate": short(answer.estimate),
+        "sd": short(answer.sd),
+        "ends": [short(end) for end in ends],
+        "rank": short(answer.rank(known)),
     }
 
 
-def _short(value: float | None) -> float | None:
-    # Nine digits: what differs beyond is rounding, which need not be the same on every machine.
+def short(value: float | None) -> float | None:
+    """Nine digits: what differs beyond is rounding, which need not be the same on every machine."""
     return None if value is None else round(float(value), DIGITS)

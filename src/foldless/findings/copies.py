@@ -62,12 +62,11 @@ class Copies:
 def find_copies(view: LinearView, sketch: Sketch, groups: Ints | None = None) -> Copies:
     """Copies of rows; those inside one of the `groups` are accounted for and do not count."""
     equal = equal_rows(view.X)
-    first = np.unique(equal, return_index=True)[1]
-    exact = np.column_stack([first[equal], np.arange(equal.size)])
-    if first.size == equal.size or not unusual(view.X, equal):
-        exact = exact[:0]
-    exact = _outside(exact, groups)
+    first, usual = _repeated(view.X, equal)
+    exact = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
     near = _outside(first[near_pairs(sketch.Z[first])], groups)
+    if usual:  # of few distinct values: distances, too, come in few sizes
+        exact, near = exact[:0], near[:0]
     only_exact, everything = _components(exact, equal.size), _components(np.vstack([exact, near]), equal.size)
     n_exact = equal.size - int(only_exact.max()) - 1
     return Copies(
@@ -76,6 +75,21 @@ def find_copies(view: LinearView, sketch: Sketch, groups: Ints | None = None) ->
         equal.size - int(everything.max()) - 1 - n_exact,
         _contradicting(everything, sketch.positive),
     )
+
+
+def exact_copies(X: Any, groups: Ints | None = None) -> Ints:
+    """A code per row, the same for a row and its exact copies, where these are nothing usual."""
+    equal = equal_rows(X)
+    first, usual = _repeated(X, equal)
+    if usual or first.size == equal.size:
+        return np.arange(equal.size)
+    return _components(_outside(np.column_stack([first[equal], np.arange(equal.size)]), groups), equal.size)
+
+
+def _repeated(X: Any, equal: Ints) -> tuple[Ints, bool]:
+    """First row of each set of equal ones, and whether such sets are nothing unusual in this table."""
+    first = np.unique(equal, return_index=True)[1]
+    return first, first.size < equal.size and not unusual(X, equal)
 
 
 def copies_finding(

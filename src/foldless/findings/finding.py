@@ -45,6 +45,11 @@ class Finding:
         return f"{self.severity}: {self.text} {self.advice}".rstrip()
 
     @property
+    def note(self) -> str:
+        """The finding for the notes of an answer; with what to do, where the answer should not be used."""
+        return f"{self.text} {self.advice}" if self.severity == "severe" else self.text
+
+    @property
     def level(self) -> int:
         """0 for info, 1 for caution, 2 for severe."""
         return SEVERITIES.index(self.severity)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from foldless import _check
 from foldless._check import Floats
-from foldless.errors import InputError
+from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Ints
 from foldless.honest.early import nearest_on_path
 from foldless.honest.group_scores import by_group
@@ -132,6 +134,12 @@ def _honest(problem: Problem, rows: Ints, codes: Ints | None) -> Honest:
 
 
 def _removed(problem: Problem, honest: Honest, codes: Ints | None, **how: Any) -> Removed:
+    for scores in (honest.loo, honest.without_pair1, honest.without_pair0):
+        if not np.isfinite(scores).all():
+            raise EstimatorError(
+                f"without some of the rows the {how['family']} fits the others exactly and has no finite scores: "
+                f"fit with a penalty or with shrinkage, drop columns, or add rows."
+            )
     return Removed(**vars(honest), z=problem.in_sample(), groups=codes, **how)
 
 

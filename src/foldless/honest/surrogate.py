@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from foldless._check import Floats
+from foldless.errors import InputError
 from foldless.honest.curvature import Curvature
 from foldless.honest.design import build_design
 from foldless.honest.objective import SameScale
@@ -49,6 +50,8 @@ def surrogate_problem(view: LinearView, sample_weight: Floats | None) -> tuple[P
     ridge = nearest_ridge(
         values, vectors.T @ design.back(D * (t - mean_t), centre), w, float(view.weights @ view.weights)
     )
+    if not np.isfinite([ridge.match, ridge.kappa]).all():
+        raise InputError("the rows of X differ by rounding alone: check how X was made.")
     coef = vectors @ ridge.coef
     z = design.scores(coef) - centre @ coef + mean_t
     curvature = Curvature(vectors / np.sqrt(values + ridge.penalty), centre, float(D.sum()))

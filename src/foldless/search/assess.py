@@ -11,6 +11,7 @@ from foldless._check import Floats
 from foldless.anatomy import take_apart
 from foldless.auc import AUCPosterior
 from foldless.estimate import auc_posterior
+from foldless.findings.quick import quick_notes
 from foldless.honest import remove_rows
 from foldless.honest.analysis import Analysis
 from foldless.honest.multi.view import has_several_classes
@@ -55,7 +56,8 @@ def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> 
         return Assessment(posterior, _shares(z[positive][:, None] - z[~positive], *_places(positive)))
     view = take_apart(estimator, X, y)
     removed = remove_rows(view, groups=judge.groups, sample_weight=sample_weight)
-    return from_removed(removed, judge, view.notes, view.labels.n0, view.labels.n1)
+    notes = view.notes + quick_notes(view, X, removed.groups)
+    return from_removed(removed, judge, notes, view.labels.n0, view.labels.n1)
 
 
 def from_removed(removed: Removed, judge: Judge, notes: tuple[str, ...], n0: int, n1: int) -> Assessment:

@@ -23,13 +23,14 @@ class Prototype:
     view: LinearView
     weight: Floats | None
     strength: str
+    X: Any  # as the user gave it
 
     @classmethod
     def of(cls, study: Study, params: Params, strength: str) -> Prototype:
         """Fit a member for one iteration: scikit-learn checks the data and sets all but the coefficients."""
         estimator = _fitted_in_haste(study, params)
         weight = study.weight(estimator)
-        return cls(estimator, take_apart(estimator, study.X, study.y), weight, strength)
+        return cls(estimator, take_apart(estimator, study.X, study.y), weight, strength, study.X)
 
     @cached_property
     def template(self) -> Objective | None:

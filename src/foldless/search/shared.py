@@ -14,6 +14,7 @@ import numpy as np
 from foldless import _check
 from foldless._check import Floats
 from foldless.errors import EstimatorError
+from foldless.findings.quick import quick_notes
 from foldless.honest import MATERIAL, MAX_ROWS, Objective, Removed
 from foldless.honest.design import Ints
 from foldless.honest.group_scores import by_group
@@ -42,6 +43,7 @@ class Stage:
     rows: Ints
     codes: Ints | None
     judge: Judge
+    notes: tuple[str, ...]
 
     @classmethod
     def of(cls, prototype: Prototype, judge: Judge) -> Stage | None:
@@ -51,7 +53,8 @@ class Stage:
         positive = prototype.view.labels.positive
         codes = None if judge.groups is None else _check.as_groups(judge.groups, positive, fewest=3)
         rows = evaluated_rows(positive, codes, MAX_ROWS)
-        return cls(prototype, Rotation.of(prototype.template), rows, codes, judge)
+        notes = prototype.view.notes + quick_notes(prototype.view, prototype.X, codes)
+        return cls(prototype, Rotation.of(prototype.template), rows, codes, judge, notes)
 
     def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
         """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
@@ -65,7 +68,7 @@ class Stage:
             return None
         labels = self.prototype.view.labels
         removed = self.removed_at(objective, found)
-        assessment = from_removed(removed, self.judge, self.prototype.view.notes, labels.n0, labels.n1)
+        assessment = from_removed(removed, self.judge, self.notes, labels.n0, labels.n1)
         return Visit(objective, fit, factor, assessment, removed.loo)
 
     def settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:

@@ -6,7 +6,9 @@
     chunks    iterables of (X, y) pairs
     parquet   Parquet files, one row group after the other
     lazy      Dask arrays: statistics are computed where the data lie and merged as a tree
-    device    arrays on another device (GPU), reduced there
+    device    arrays on another device (GPU), reduced there; `torch_sums` for PyTorch
+    sums      what is summed up over blocks: moments (`running`) of scores and columns
+    matrix    the rows after the steps of a pipeline, with the products that methods need
 
 To add a kind: a file with a class that satisfies `Source`, and a line in `KINDS`.
 """
@@ -17,10 +19,9 @@ from typing import Any
 
 from foldless.sources import chunks, lazy, parquet
 from foldless.sources.arrays import ArraySource
-from foldless.sources.block import Block, Source, Statistic
-from foldless.sources.labels import ByLabel, split_by_label
+from foldless.sources.block import Source
 
-__all__ = ["ArraySource", "Block", "ByLabel", "Source", "Statistic", "as_source", "split_by_label"]
+__all__ = ["ArraySource", "Source", "as_source"]
 
 # Each knows its kind of input (`recognises`) and opens it (`open_source`).
 KINDS = (lazy, parquet, chunks)

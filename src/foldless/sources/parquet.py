@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
@@ -50,9 +50,12 @@ class ParquetSource:
     target: str
     features: tuple[str, ...]
     start: int = 0  # place of the first row in the whole table
+    meaning: Mapping[Any, Any] | None = None  # of the values of the target; None: they are the labels
 
     @classmethod
-    def of(cls, paths: Any, target: str, *, drop: tuple[str, ...] = ()) -> ParquetSource:
+    def of(
+        cls, paths: Any, target: str, *, drop: tuple[str, ...] = (), meaning: Mapping[Any, Any] | None = None
+    ) -> ParquetSource:
         """Every column but the target and those in `drop` is a feature."""
         files = _listed_files(paths)
         names = _column_names(files[0])
@@ -62,7 +65,7 @@ class ParquetSource:
         features = tuple(n for n in names if n != target and n not in drop)
         if not features:
             raise InputError(f"{files[0]} has no column besides {target!r}: expected at least one feature.")
-        return cls(tuple(piece for file in files for piece in _pieces(file)), target, features)
+        return cls(tuple(piece for file in files for piece in _pieces(file)), target, features, meaning=meaning)
 
     def with_features(self, names: list[str]) -> ParquetSource:
         """The same rows with these columns, in this order; the others are not read."""
@@ -82,7 +85,7 @@ class ParquetSource:
     def blocks(self) -> Iterator[Block]:
         start = self.start
         for table in self._batches([*self.features, self.target]):
-            y = _labels(table.column(self.target))
+            y = self._labels(table)
             yield Block(self._numbers(table), same_rows(table.num_rows, y), start)
             start += table.num_rows
 
@@ -90,7 +93,7 @@ class ParquetSource:
         return folded(self.blocks(), statistic, vectors)
 
     def labels(self) -> Array:
-        return np.concatenate([_labels(table.column(self.target)) for table in self._batches([self.target])])
+        return np.concatenate([self._labels(table) for table in self._batches([self.target])])
 
     def parts(self) -> Iterator[tuple[ParquetSource, int]]:
         """One source per row group, and its number of rows: what a cluster works on."""
@@ -110,15 +113,31 @@ class ParquetSource:
                     )
                 yield from parquet.iter_batches(batch_size=size, row_groups=[piece.group], columns=columns)
 
+    def _labels(self, table: Any) -> Array:
+        values = _labels(table.column(self.target))
+        if self.meaning is None:
+            return values
+        try:
+            return np.array([self.meaning[value] for value in values.tolist()])
+        except KeyError as err:
+            raise InputError(
+                f"column {self.target!r} holds {err.args[0]!r}, expected one of {_check.listed(list(self.meaning))}."
+            ) from err
+
     def _numbers(self, table: Any) -> Array:
         out = np.empty((table.num_rows, len(self.features)), order="F")
         for j, name in enumerate(self.features):
             try:
-                out[:, j] = table.column(name).to_numpy(zero_copy_only=False)
+                out[:, j] = _as_numbers(table.column(name)).to_numpy(zero_copy_only=False)
             except (TypeError, ValueError) as err:
                 kind = table.column(name).type
                 raise InputError(f"column {name!r} holds {kind}, expected numbers: encode it or leave it out.") from err
         return out
+
+
+def _as_numbers(column: Any) -> Any:
+    """Truth values and decimals as floats: their missing values have no place in an array otherwise."""
+    return column.cast("float64") if str(column.type).startswith(("bool", "decimal")) else column
 
 
 def _labels(column: Any) -> Array:
@@ -144,9 +163,21 @@ def _listed_files(paths: Any) -> tuple[str, ...]:
 def _expanded(path: str) -> list[str]:
     if Path(path).is_dir():
         return sorted(str(p) for p in Path(path).glob("*.parquet"))
-    if has_magic(path):
-        return sorted(glob(path))
-    return [path] if Path(path).is_file() else []
+    if Path(path).is_file():  # a name with brackets in it is a name first
+        return [path]
+    return sorted(glob(path)) if has_magic(path) else []
+
+
+def unreadable(files: tuple[str, ...]) -> str | None:
+    """Why this process cannot read these files, for a worker that is asked before the work; None if it can."""
+    for file in files:
+        if not Path(file).is_file():
+            return f"{file} is not there"
+    try:
+        _column_names(files[0])
+    except InputError as err:
+        return str(err).rstrip(".")
+    return None
 
 
 def _column_names(file: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,14 @@ from foldless.sources.parquet import ParquetSource
 BLOCK_ELEMENTS = 1 << 21  # 16 MB of float64
 
 
-def open_files(paths: Any, target: str, *, drop: tuple[str, ...] = (), spread: bool = False) -> Source:
+def open_files(
+    paths: Any,
+    target: str,
+    *,
+    drop: tuple[str, ...] = (),
+    meaning: Mapping[Any, Any] | None = None,
+    spread: bool = False,
+) -> Source:
     """The rows of Parquet files; every column but `target` and those in `drop` is a feature.
 
     Parameters
@@ -26,6 +33,9 @@ def open_files(paths: Any, target: str, *, drop: tuple[str, ...] = (), spread: b
         The column of labels.
     drop : tuple of str
         Columns to leave out; they are not read.
+    meaning : mapping, optional
+        The label that each value of the target stands for, such as ``{"yes": 1, "no": 0}``; other values are an error.
+        By default the values are the labels.
     spread : bool
         Let Dask compute the statistics of each row group, on a cluster if a client is in use. The workers must see
         the files under the same paths.
@@ -35,7 +45,7 @@ def open_files(paths: Any, target: str, *, drop: tuple[str, ...] = (), spread: b
     Source
         Takes the place of X in `auc_posterior`, `cbauc`, `ScoreStats.from_data` and `fit_logistic`.
     """
-    source = ParquetSource.of(paths, target, drop=drop)
+    source = ParquetSource.of(paths, target, drop=drop, meaning=meaning)
     if not spread:
         return source
     try:

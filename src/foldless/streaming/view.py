@@ -13,6 +13,7 @@ import numpy as np
 
 from foldless import _check
 from foldless._pullback import unfold
+from foldless._steps import is_estimator
 from foldless.anatomy import LinearView, dismantled, take_apart
 from foldless.errors import EstimatorError, InputError
 from foldless.sources import Source, as_source
@@ -20,11 +21,6 @@ from foldless.sources.device import is_device_array
 from foldless.sources.matrix import LazyMatrix
 
 PROBE_ROWS = 512  # rows on which weights are mapped back and checked
-
-
-def is_estimator(estimator: Any) -> bool:
-    """A classifier, not bare weights."""
-    return any(hasattr(estimator, a) for a in ("fit", "predict", "decision_function"))
 
 
 def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:

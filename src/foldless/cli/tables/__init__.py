@@ -5,6 +5,7 @@ source       `Source`: the names of the columns, one column as text, many column
 text         CSV and TSV; `unpacked`, `encodings` and `layout` find out how it is written
 parquet      Parquet
 archive      NumPy's .npz
+memory       whether a table fits, where memory is limited
 values       which words are numbers, and which mean that there is none
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from foldless.cli.tables import archive, kinds, parquet, text
+from foldless.cli.tables.memory import refuse_beyond_limit
 from foldless.cli.tables.source import Hints, Loaded, Source
 
 __all__ = ["Hints", "Loaded", "Source", "opened"]
@@ -34,5 +36,6 @@ def opened(path: Path, hints: Hints) -> Iterator[Source]:
     kind = kinds.kind_of(path)
     if kind in ("parquet", "npz"):
         hints.refuse(path)
+    refuse_beyond_limit(path, kind)
     with TemporaryDirectory(prefix="foldless-") as scratch:
         yield READERS[kind](path, hints, Path(scratch))

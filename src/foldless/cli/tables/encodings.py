@@ -72,6 +72,8 @@ def _looked_through(path: Path) -> _Look:
                 strange += _lines_with_accents(block)
             if binary:
                 break
+    if not strange and not binary and not _decodes(decoder, b"", final=True):
+        strange = _lines_with_accents(tail)  # a letter that is cut off by the end of the file
     if mark is not None:
         return _Look(mark, mark == "utf-8-sig" and clean and not strange, binary and mark == "utf-8-sig", True)
     if not strange:
@@ -79,9 +81,9 @@ def _looked_through(path: Path) -> _Look:
     return _Look(None if binary else _guessed(strange[:SAMPLE]), False, binary, False)
 
 
-def _decodes(decoder: codecs.IncrementalDecoder, block: bytes) -> bool:
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
     try:
-        decoder.decode(block)
+        decoder.decode(block, final)
     except UnicodeDecodeError:
         decoder.reset()
         return False

@@ -54,10 +54,41 @@ class ParquetSource:
         """One column as text; numbers and dates are written out."""
         import polars as pl
 
+        self._refuse_no_labels(name)
+        return stripped(self._tried(lambda: self._scan().select(name).collect())[name].cast(pl.String))
+
+    def sizes(self, name: str) -> Any:
+        """The different values of a column ('value'), as text ('text'), and in how many rows each is ('rows')."""
+        import polars as pl
+
+        self._refuse_no_labels(name)
+        lazy = self._scan().group_by(pl.col(name).alias("value")).agg(pl.len().alias("rows"))
+        frame = self._tried(lambda: lazy.collect(engine="streaming"))
+        return frame.with_columns(stripped(frame["value"].cast(pl.String)).alias("text"))
+
+    def texts(self, name: str) -> Any:
+        """One column as text, as a lazy frame."""
+        import polars as pl
+
+        self._refuse_no_labels(name)
+        return self._scan().select(pl.col(name).cast(pl.String).str.strip_chars())
+
+    def unfit(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Columns that do not hold numbers, by name, with what they hold."""
+        kinds = {name: self._schema[name] for name in names}
+        apart = {name: kind for name, kind in kinds.items() if not (kind.is_numeric() or kind == _boolean())}
+        return {name: "text" if _is_text(kind) else _strange(kind) for name, kind in apart.items()}
+
+    def kind(self, name: str) -> str:
+        """What a column of labels holds, in a word."""
+        return self.unfit((name,)).get(name, "truth values" if self._schema[name] == _boolean() else "numbers")
+
+    def _refuse_no_labels(self, name: str) -> None:
+        import polars as pl
+
         kind = self._schema[name]
         if kind.is_nested() or kind in (pl.Binary, pl.Object):
             raise fl.InputError(f"column '{name}' of {self.path} holds {_strange(kind)}: expected labels.")
-        return stripped(self._tried(lambda: self._scan().select(name).collect())[name].cast(pl.String))
 
     def load(self, names: tuple[str, ...]) -> Loaded:
         """Numbers as float64, or as float32 where all of them are; words, dates and lists apart."""

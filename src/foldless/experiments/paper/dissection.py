@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
+from foldless.experiments.classifiers import weights_of
 from foldless.experiments.sample import Floats, Labels
 
 FOLDS = 5
@@ -35,17 +36,13 @@ def cv_area(model: Any, X: Floats, y: Labels, seed: int, *, corners: bool, own_t
     smallest = int(np.bincount(y, minlength=2).min())
     if smallest < FOLDS:
         raise fl.InputError(f"expected at least {FOLDS} rows of each class for {FOLDS} folds, got {smallest}.")
-    full = _falling(_upright(X @ _weights(model), y))
+    full = _falling(_upright(X @ weights_of(model), y))
     areas = []
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=np.random.RandomState(seed)).split(X, y):
-        z = _upright(X[test] @ _weights(clone(model).fit(X[train], y[train])), y[test])
+        z = _upright(X[test] @ weights_of(clone(model).fit(X[train], y[train])), y[test])
         thresholds = np.r_[np.inf, _falling(z)] if own_thresholds else full
         areas.append(_area(z, y[test], thresholds, corners))
     return float(np.mean(areas))
-
-
-def _weights(model: Any) -> Floats:
-    return np.asarray(model.coef_, dtype=np.float64).ravel()
 
 
 def _falling(z: Floats) -> Floats:

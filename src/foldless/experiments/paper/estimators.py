@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 import foldless as fl
+from foldless.experiments.classifiers import weights_of
 from foldless.experiments.methods import CV5, METHODS, OURS, Answer, Method
 from foldless.experiments.paper.dissection import cv_area
 from foldless.experiments.sample import Floats, Sample
@@ -23,17 +21,12 @@ class Estimator:
     title: str
     colour: str
     dashed: bool = False
-    of_paper: bool = False
-
-
-def _weights(model: Any) -> Floats:
-    return np.asarray(model.coef_, dtype=np.float64).ravel()
 
 
 def _cbauc(model: Any, sample: Sample, seed: int) -> Answer:
     # The posterior behind the number is built when its distribution function is asked for, so that the time
     # taken is that of the closed form.
-    number = fl.cbauc(_weights(model), sample.X, sample.y)
+    number = fl.cbauc(weights_of(model), sample.X, sample.y)
     return Answer(number, cdf=partial(_in_sample_cdf, model, sample))
 
 
@@ -42,11 +35,11 @@ def _in_sample_cdf(model: Any, sample: Sample, a: Floats) -> Floats:
 
 
 def _ebauc(anchored: bool, model: Any, sample: Sample, seed: int) -> Answer:
-    return Answer(float(fl.baselines.ebauc(_weights(model), sample.X, sample.y, anchored=anchored)))
+    return Answer(float(fl.baselines.ebauc(weights_of(model), sample.X, sample.y, anchored=anchored)))
 
 
 def _binormal(model: Any, sample: Sample, seed: int) -> Answer:
-    return Answer(float(fl.baselines.binormal_auc(_weights(model), sample.X, sample.y)))
+    return Answer(float(fl.baselines.binormal_auc(weights_of(model), sample.X, sample.y)))
 
 
 def _published_cv(model: Any, sample: Sample, seed: int) -> Answer:
@@ -59,12 +52,12 @@ def _dissected(corners: bool, own: bool, model: Any, sample: Sample, seed: int) 
 
 RED, BLUE, GREEN, PINK, INK = "#d62728", "#1f5fbf", "#2ca02c", "#e377c2", "#111111"
 ESTIMATORS: dict[str, Estimator] = {
-    "cv-published": Estimator(_published_cv, "CV-AUC, as published", RED, of_paper=True),
+    "cv-published": Estimator(_published_cv, "CV-AUC, as published", RED),
     "cv5": Estimator(METHODS[CV5], "5-fold CV, standard", RED, dashed=True),
-    "ebauc-published": Estimator(partial(_ebauc, False), "EBAUC, as published", BLUE, of_paper=True),
+    "ebauc-published": Estimator(partial(_ebauc, False), "EBAUC, as published", BLUE),
     "ebauc": Estimator(partial(_ebauc, True), "EBAUC, whole curve", BLUE, dashed=True),
-    "cbauc": Estimator(_cbauc, "CBAUC, the paper's", GREEN, of_paper=True),
-    "binormal": Estimator(_binormal, "sample-binormal", PINK, of_paper=True),
+    "cbauc": Estimator(_cbauc, "CBAUC, the paper's", GREEN),
+    "binormal": Estimator(_binormal, "sample-binormal", PINK),
     "foldless": Estimator(METHODS[OURS], "foldless", INK),
     # The published CV-AUC taken apart; only where the ovarian figure is explained.
     "cv-corners": Estimator(partial(_dissected, True, False), "CV-AUC with corners", RED, dashed=True),
@@ -72,5 +65,3 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 STANDARD = ("cv-published", "cv5", "ebauc-published", "ebauc", "cbauc", "binormal", "foldless")
 DISSECTED = (*STANDARD, "cv-corners", "cv-own-thresholds")
-
-Ask = Callable[[Any, Sample, int], Answer]

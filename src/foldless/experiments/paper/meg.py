@@ -18,7 +18,7 @@ from foldless.experiments.sample import Floats, HeldOut, Labels, Sample, standar
 from foldless.experiments.seeds import source
 
 FILES = ("megicann.mat", "megicann_train_v2.mat", "meg.mat")
-CHANNELS, SAMPLES, RATE = 204, 200, 200
+CHANNELS, SAMPLES = 204, 200
 # 1 artificial, 2 nature, 3 football; 4 Mr. Bean, 5 Chaplin have a plot.
 CLASSES, PLOT = (1, 2, 3, 4, 5), (4, 5)
 SHARES = tuple(range(10, 100, 5))

@@ -16,9 +16,7 @@ from foldless.experiments.paper.estimators import ESTIMATORS
 from foldless.experiments.paper.recipes import unfitted
 from foldless.experiments.sample import Known, Sample
 from foldless.experiments.seeds import small_seed
-from foldless.experiments.task import quietly
-
-DIGITS = 9
+from foldless.experiments.task import DIGITS, quietly, short
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,8 @@ def perform(trial: Trial, *, seed: int, classifier: str, estimators: Sequence[st
         "task": trial.key,
         "n0": sample.y.size - n1,
         "n1": n1,
-        "truth": _short(known.auc),
-        "truth_se": _short(known.se),
+        "truth": short(known.auc),
+        "truth_se": short(known.se),
         "fit_seconds": round(seconds, 6),
         "answers": answers,
     }
@@ -67,8 +65,8 @@ def _asked(name: str, model: Any, sample: Sample, known: Known, seed: int, held_
         return {"failed": str(err)}
     seconds = thread_time() - start
     return {
-        "estimate": _short(answer.estimate),
-        "rank": _short(rank(answer, known, held_out=held_out)),
+        "estimate": short(answer.estimate),
+        "rank": short(rank(answer, known, held_out=held_out)),
         "seconds": round(seconds, 6),
     }
 
@@ -86,8 +84,3 @@ def rank(answer: Answer, known: Known, *, held_out: bool) -> float | None:
         return answer.rank(known)
     near = known.auc + 10.0**-DIGITS * np.array([-1, 1])
     return float(np.mean(answer.cdf(near)))
-
-
-def _short(value: float | None) -> float | None:
-    # Nine digits: what differs beyond is rounding, which need not be the same on every machine.
-    return None if value is None else round(float(value), DIGITS)

@@ -97,7 +97,8 @@ class DiscriminantScale:
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
         N = mass1 + mass0
-        return (N - self.lost) / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
+        with np.errstate(divide="ignore"):  # infinite where a fit leaves no scatter within the classes
+            return (N - self.lost) / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
 
     def _sum_tz(self) -> float:
         # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.

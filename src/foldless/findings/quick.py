@@ -1,0 +1,64 @@
+"""What one look at the table tells: rows that are there twice, and a column that is the label. Every answer says so.
+
+`foldless.diagnosis` looks closer: near copies, columns that nearly know the label, and what it all does to the AUC.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foldless._check import Floats, is_sparse
+from foldless.anatomy import LinearView
+from foldless.findings.copies import Copies, copies_finding, exact_copies
+from foldless.findings.finding import Finding, found
+from foldless.findings.leak import name_of_column
+from foldless.honest.design import Ints
+
+SAME = 1 - 1e-9  # squared correlation of a column with the label that leaves no doubt
+BLOCK_ENTRIES = 1 << 20
+
+
+def quick_findings(view: LinearView, X: Any, groups: Ints | None) -> tuple[Finding, ...]:
+    """Findings that cost one pass over a table in memory; none about one that is not."""
+    if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
+        return ()
+    codes = exact_copies(view.X, groups)
+    copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
+    return (*found(copies_finding(copies)), *found(_label_column(view, X)))
+
+
+def quick_notes(view: LinearView, X: Any, groups: Ints | None) -> tuple[str, ...]:
+    """The same as notes of an answer."""
+    return tuple(finding.note for finding in quick_findings(view, X, groups) if finding.level > 0)
+
+
+def _label_column(view: LinearView, X: Any) -> Finding | None:
+    same = np.flatnonzero(_squared_correlations(view.X, view.labels.positive) > SAME)
+    if same.size == 0:
+        return None
+    more = f" (and {same.size - 1} more)" if same.size > 1 else ""
+    return Finding(
+        "leak",
+        "severe",
+        f"{name_of_column(int(same[0]), view, X)}{more} is the label, written another way.",
+        "Drop it and fit again: it is not known before the outcome is.",
+        1.0,
+    )
+
+
+def _squared_correlations(X: Any, positive: Any) -> Floats:
+    """Of each column with the label; a block of columns at a time."""
+    t = positive - positive.mean()
+    step = max(1, BLOCK_ENTRIES // X.shape[0])
+    parts = [_of_block(X[:, start : start + step], t) for start in range(0, X.shape[1], step)]
+    return np.concatenate(parts)
+
+
+def _of_block(block: Any, t: Floats) -> Floats:
+    dense = np.asarray(block.toarray() if is_sparse(block) else block, dtype=np.float64)
+    dense = dense - dense.mean(axis=0)
+    squares = np.einsum("ij,ij->j", dense, dense)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.nan_to_num(np.square(t @ dense) / (squares * (t @ t))))
