@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from foldless._check import Array, Floats, Labels, as_labels, as_row_weights, group_codes, same_length
-from foldless._steps import is_estimator
 from foldless.baselines.curve import Mask
-from foldless.baselines.scores import as_table, estimator_scores
+from foldless.baselines.scores import as_table, estimator_scores, is_estimator
 from foldless.errors import EstimatorError, InputError
 
 Rows = npt.NDArray[np.intp]

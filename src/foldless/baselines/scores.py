@@ -26,7 +26,6 @@ from foldless._check import (
     same_length,
     sane_length,
 )
-from foldless._steps import is_estimator
 from foldless.errors import EstimatorError, InputError
 
 
@@ -36,6 +35,11 @@ class Direction:
 
     w: Floats
     scores: Floats
+
+
+def is_estimator(model: Any) -> bool:
+    """True for an object with scikit-learn's fit or scoring methods."""
+    return any(hasattr(model, name) for name in ("fit", "decision_function", "predict_proba"))
 
 
 def as_table(X: Any) -> Any:

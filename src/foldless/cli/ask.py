@@ -41,13 +41,14 @@ class Ask:
     sep: str | None
     encoding: str | None
     decimal: str | None
+    thousands: str | None
     level: float
     as_json: bool
 
     @property
     def hints(self) -> Hints:
         """How the file is to be read."""
-        return Hints(self.sep, self.encoding, self.decimal)
+        return Hints(self.sep, self.encoding, self.decimal, self.thousands)
 
 
 FIELDS = tuple(field.name for field in fields(Ask))
@@ -119,6 +120,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--sep", metavar="MARK", callback=as_separator, help="Separator, if it is guessed wrongly: , ; tab |"),
     click.option("--encoding", metavar="NAME", callback=as_encoding, help="Encoding, if it is guessed wrongly."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark, if it is guessed wrongly."),
+    click.option("--thousands", type=click.Choice([".", ",", "space", "'"]), help="Mark between thousands, if any."),
     click.option(
         "--seed",
         type=click.IntRange(0, 2**32 - 1),

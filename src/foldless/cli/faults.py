@@ -10,12 +10,18 @@ import numpy as np
 
 import foldless as fl
 from foldless.cli.console import counted, plural, quoted
+from foldless.cli.lookalikes import DECIMAL, GROUPED, TEXT, advice, look_at
 from foldless.cli.tables import Loaded
-from foldless.cli.tables.values import is_number
+from foldless.cli.tables.marks import Marks
 
 CELLS = 2**22  # cells that are looked at in one go
 SHOWN = 5
-HELP = {"text": "--one-hot", "missing values": "--impute median"}
+HELP = {TEXT: "--one-hot", "missing values": "--impute median"}
+HELP_WITH = {
+    "dates or times": "turn dates into numbers, such as days since the first",
+    "values below 0": "do without --log",
+    "infinite values": "correct or remove those rows",
+}
 MOSTLY = 0.5  # a column of text with fewer words than this share of its cells deserves a note
 DIFFERENT = 0.5  # a column of text with more different words than this share of the rows deserves a note
 
@@ -35,9 +41,9 @@ def refuse(loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path,
     numeric = [k for k, name in enumerate(names) if name not in loaded.texts and name not in loaded.strange]
     rows = len(loaded.X)
     empty = {names[k]: "" for k in numeric if counts["missing"][k] == rows}
+    looks = {} if handled.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
     bad = {
-        "text": {} if handled.one_hot else {name: _example(column) for name, column in loaded.texts.items()},
-        **_by_kind(loaded.strange),
+        **_by_kind({name: (look.kind, look.words) for name, look in looks.items()}, loaded.strange),
         "no value at all": empty,
         "missing values": {} if handled.impute else _named(counts["missing"], names, numeric, empty),
         "infinite values": _named(counts["infinite"], names, numeric, empty),
@@ -45,20 +51,27 @@ def refuse(loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path,
     }
     found = {what: columns for what, columns in bad.items() if columns}
     if found:
-        raise fl.InputError(_message(found, path, remedy))
+        helps = [advice(look, loaded.marks) for look in looks.values()]
+        helps += [way for what, way in HELP_WITH.items() if what in found]
+        raise fl.InputError(_message(found, helps, path, remedy))
 
 
-def notes_on_texts(texts: dict[str, Any]) -> list[str]:
+def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
     """What the reader should know about columns of text that become one column per word."""
     notes = []
     for name, column in texts.items():
+        look = look_at(column, marks)
         words = column.n_unique()
         if words > max(20, DIFFERENT * len(column)):
             notes.append(f"column '{name}' has {words} different texts; if it names the rows, use --id {quoted(name)}.")
-        strangers = _no_numbers(column)
-        if len(strangers) < MOSTLY * (len(column) - column.null_count()):
+        if look.kind != TEXT:
             notes.append(
-                f"column '{name}' is text only because of '{strangers[0][:20]}' ({counted(len(strangers))}); each of "
+                f"column '{name}' holds {look.kind} ({look.words}), and each became a word of its own: "
+                f"{advice(look, marks)}, unless that is meant."
+            )
+        elif look.rows < MOSTLY * (len(column) - column.null_count()):
+            notes.append(
+                f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows)}); each of "
                 f"its numbers became a word of its own."
             )
         if column.null_count():
@@ -102,36 +115,26 @@ def _named(counts: Any, names: tuple[str, ...], among: list[int], apart: dict[st
     return {names[k]: counted(int(counts[k])) for k in among if counts[k] and names[k] not in apart}
 
 
-def _example(column: Any) -> str:
-    words = _no_numbers(column)
-    return f"{counted(len(words))}, such as '{words[0][:20]}'"
+def _by_kind(looks: dict[str, tuple[str, str]], strange: dict[str, str]) -> dict[str, dict[str, str]]:
+    found = {**looks, **{name: (what, "") for name, what in strange.items()}}
+    kinds = dict.fromkeys(kind for kind, _ in found.values())
+    return {kind: {name: words for name, (k, words) in found.items() if k == kind} for kind in kinds}
 
 
-def _no_numbers(column: Any) -> list[str]:
-    return [word for word in column.drop_nulls().to_list() if not is_number(word)]
-
-
-def _by_kind(strange: dict[str, str]) -> dict[str, dict[str, str]]:
-    return {what: {name: "" for name, w in strange.items() if w == what} for what in dict.fromkeys(strange.values())}
-
-
-def _message(found: dict[str, dict[str, str]], path: Path, remedy: str) -> str:
+def _message(found: dict[str, dict[str, str]], helps: list[str], path: Path, remedy: str) -> str:
     parts = [f"{what} in {enumerated(columns)}" for what, columns in found.items()]
     names = [name for columns in found.values() for name in columns]
     drops = " ".join(f"--drop {quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
     options = [option for what, option in HELP.items() if what in found]
     ways = [f"use {' and '.join(options)}"] * bool(options)
-    ways += ["do without --log"] * ("values below 0" in found) + [f"leave out with {drops}"]
-    ways += ["correct or remove those rows"] * ("infinite values" in found)
-    advice = remedy if remedy and _looks_misread(found) else ", or ".join(ways)
-    return f"{path} has {'; '.join(parts)}: {advice}."
+    ways += sorted({*helps, f"leave out with {drops}"} - {""}, key=_easiest)
+    misread = remedy and (GROUPED in found or DECIMAL in found)
+    return f"{path} has {'; '.join(parts)}: {', or '.join(ways)}{f'; {remedy}' if misread else ''}."
 
 
-def _looks_misread(found: dict[str, dict[str, str]]) -> bool:
-    """Whether a text looks like a number with a decimal comma, or with dots for thousands."""
-    examples = [words.rpartition("such as '")[2].strip("'") for words in found.get("text", {}).values()]
-    digits = [word.removeprefix("-").replace(",", "").replace(".", "") for word in examples]
-    return any(word.isdigit() for word in digits)
+def _easiest(way: str) -> tuple[int, str]:
+    """Options first, then leaving out, then work on the file."""
+    return (0 if way.startswith(("use ", "do ")) else 1 if way.startswith("leave out") else 2), way
 
 
 def enumerated(columns: dict[str, str]) -> str:

@@ -12,6 +12,7 @@ from foldless.cli.console import counted, listed
 from foldless.cli.tables.values import is_number
 
 MOST_CLASSES = 50
+MOST_NUMBERS = 10  # different whole numbers that may be classes though some are rare
 
 
 def labels_of(column: Any, name: str) -> Any:
@@ -36,12 +37,26 @@ def labels_of(column: Any, name: str) -> Any:
 
 def _refuse_rare(sizes: Counter[Any], name: str) -> None:
     rare = {label: n for label, n in sizes.items() if n < 2}
+    if rare and _looks_measured(sizes):
+        raise fl.InputError(
+            f"the target column '{name}' looks like a measurement: {len(sizes)} different numbers, "
+            f"{len(rare)} of them in one row only. Expected two classes, or a few: name another "
+            f"column, or make classes of it first."
+        )
     if rare:
         label, n = next(iter(rare.items()))
         raise fl.InputError(
             f"class '{label}' of the target column '{name}' has {counted(n)}: each class needs at least two, and an "
             f"answer worth having many more."
         )
+
+
+def _looks_measured(sizes: Counter[Any]) -> bool:
+    """Numbers only, with decimals or with many different values."""
+    texts = [str(label).replace(",", ".") for label in sizes]
+    if not all(is_number(text) for text in texts):
+        return False
+    return len(texts) > MOST_NUMBERS or any(float(text) % 1 for text in texts)
 
 
 def as_numbers(labels: list[str]) -> Any:

@@ -138,7 +138,7 @@ def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
         handled = faults.Handled(able or ask.impute is not None, able or ask.one_hot, ask.log)
         faults.refuse(loaded, features, handled, ask.file, source.remedy)
         notes = [*_notes(source, roles), *more, *unused]
-    notes += [] if able else faults.notes_on_texts(loaded.texts)
+    notes += [] if able else faults.notes_on_texts(loaded.texts, loaded.marks)
     notes += faults.notes_on_numbers(loaded, features, ask.impute is not None)
     framed = loaded.texts or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X

@@ -104,8 +104,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         because it is the largest; ``best_score_ - optimism_`` is the more sober figure. The candidates' errors are
         taken as normal with their posterior sds, correlated as the rows' contributions to their AUCs are; the average
         error of the largest comes from a simulation with a fixed seed, about truths that are the posterior means,
-        drawn together as far as their spread is noise. In simulations it was 0.9 to 1.6 times the real optimism on
-        labels without signal, and up to three times where candidates truly differ: it errs on the side of caution.
+        drawn together as far as their spread is noise. In simulations it was once to twice the real optimism on
+        labels without signal, and more where candidates truly differ: it errs on the side of caution.
     classes_, n_features_in_, feature_names_in_ : those of ``best_estimator_``
 
     Notes

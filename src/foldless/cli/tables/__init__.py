@@ -6,6 +6,7 @@ text         CSV and TSV; `unpacked`, `encodings` and `layout` find out how it i
 parquet      Parquet
 archive      NumPy's .npz
 memory       whether a table fits, where memory is limited
+marks        how numbers are written: decimals and thousands
 values       which words are numbers, and which mean that there is none
 """
 

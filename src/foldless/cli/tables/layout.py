@@ -11,7 +11,8 @@ from itertools import islice
 from pathlib import Path
 
 import foldless as fl
-from foldless.cli.console import listed
+from foldless.cli.console import listed, shortened
+from foldless.cli.tables import marks
 from foldless.cli.tables.source import Hints
 
 SEPARATORS = ",;\t|"
@@ -20,44 +21,56 @@ TAB_SUFFIXES = (".tsv", ".tab")
 LINES = 40  # lines that the guess is made from
 CELLS = 10_000  # ... and cells, where lines are long
 SNIFFED = 2**14  # characters that csv.Sniffer is asked about; it is slow on wide tables
-COMMA_DECIMAL = re.compile(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*")
-POINT_DECIMAL = re.compile(r"\s*[-+]?\d*\.\d+(?:[eE][-+]?\d+)?\s*")
+# What Excel understands in the first line of a file.
+NAMED_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t| )"?\s*', re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Separator, names of the columns, and '.' or ',' for decimals."""
+    """Separator, names of the columns, how numbers are written, and the lines before the header.
+
+    `told` is the separator that the first line names ('sep=;'), None where it is the header already.
+    """
 
     separator: str
     header: tuple[str, ...]
-    decimal: str
+    marks: marks.Marks
+    skipped: int = 0
+    told: str | None = None
 
     @property
     def words(self) -> str:
         """As it is told to the user."""
         name = NAMES.get(self.separator, repr(self.separator))
-        return f"{name}, decimal {'comma' if self.decimal == ',' else 'point'}"
+        if self.told is not None:
+            name += " (named in the first line)" if self.told == self.separator else " (not as the first line says)"
+        return f"{name}, {self.marks.words}"
 
 
 def layout_of(text: Path, hints: Hints, shown: Path) -> Layout:
     """What the user said, and for the rest what the first lines suggest; `shown` is the file's name in messages."""
-    lines = _first_lines(text)
+    blank, lines = _first_lines(text)
+    named = NAMED_SEPARATOR.fullmatch(lines[0]) if lines else None
+    told, lines = (None, lines) if named is None else (named[1], lines[1:])
     if not lines:
         raise fl.InputError(f"{shown} is empty: expected a header line and one line per row.")
     suffix = Path(shown.stem if shown.suffix.lower() == ".gz" else shown).suffix.lower()
-    separator = hints.sep or ("\t" if suffix in TAB_SUFFIXES else _guessed_separator(lines))
+    separator = hints.sep or told or ("\t" if suffix in TAB_SUFFIXES else _guessed_separator(lines))
     rows = list(_cells(lines, separator))
+    _refuse_comments(lines, rows, shown)
     header = tuple(name.strip() for name in rows[0])
     _refuse_duplicates(header, shown)
-    return Layout(separator, header, hints.decimal or _guessed_decimal(rows[1:]))
+    cells = list(islice((cell for row in rows[1:] for cell in row), CELLS))
+    written = marks.chosen(hints.decimal, hints.thousands, cells)
+    return Layout(separator, header, written, 0 if told is None else blank + 1, told)
 
 
-def _first_lines(text: Path) -> list[str]:
+def _first_lines(text: Path) -> tuple[int, list[str]]:
+    """The number of blank lines at the start, and some lines after them."""
     with text.open(encoding="utf-8-sig", newline="") as stream:
         lines = [line for _, line in zip(range(LINES), stream, strict=False)]
-    while lines and not lines[0].strip():
-        del lines[0]
-    return lines
+    blank = next((k for k, line in enumerate(lines) if line.strip()), len(lines))
+    return blank, lines[blank:]
 
 
 def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
@@ -96,7 +109,10 @@ def _refuse_duplicates(header: tuple[str, ...], shown: Path) -> None:
         raise fl.InputError(f"{shown} has more than one column named {listed(twice)}: give every column its own name.")
 
 
-def _guessed_decimal(rows: list[list[str]]) -> str:
-    cells = list(islice((cell for row in rows for cell in row), CELLS))
-    commas = any(COMMA_DECIMAL.fullmatch(cell) for cell in cells)
-    return "," if commas and not any(POINT_DECIMAL.fullmatch(cell) for cell in cells) else "."
+def _refuse_comments(lines: list[str], rows: list[list[str]], shown: Path) -> None:
+    """A first line with '#' may name the columns ('#id,age'); with other cells than the next it is a comment."""
+    if lines[0].startswith("#") and len(rows) > 1 and (lines[1].startswith("#") or len(rows[0]) != len(rows[1])):
+        raise fl.InputError(
+            f"{shown} begins with a comment ('{shortened(lines[0].strip())}'): remove the lines that start with '#', "
+            f"so that the first line names the columns."
+        )

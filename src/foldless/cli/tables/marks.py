@@ -10,18 +10,18 @@ import foldless as fl
 
 # What may stand between thousands, by the name that the user gives it; people and programs write several spaces.
 THOUSANDS = {".": ".", ",": ",", "space": " \u00a0\u202f\u2009", "'": "'\u2019"}
-COMMA_DECIMAL = r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?"
-POINT_DECIMAL = r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?"
-POINT_THOUSANDS = r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+"
-COMMA_THOUSANDS = r"[-+]?[1-9]\d{0,2}(?:,\d{3})+"
+NAMES = {".": "point", ",": "comma", "space": "space", "'": "apostrophe"}
+DECIMALS = {mark: rf"[-+]?\d*[{mark}]\d+(?:[eE][-+]?\d+)?" for mark in ".,"}
+GROUPS = {mark: rf"[-+]?[1-9]\d{{0,2}}(?:[{mark}]\d{{3}})+" for mark in ".,"}
 SHORT_WHOLE = r"[-+]?\d{1,3}"
+COMMA_NUMBER = r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$"
 
 
 @dataclass(frozen=True)
 class Marks:
     """'.' or ',' for decimals; the name of the mark between thousands, None where there is none.
 
-    `certain` is False where nothing but cells such as '1.020' spoke for the decimal mark.
+    `certain` is False where no cell was seen that tells whether a mark is for decimals: '1.020' may be either.
     """
 
     decimal: str = "."
@@ -35,26 +35,30 @@ class Marks:
         return f"decimal {NAMES[self.decimal]}{between}"
 
     def plain(self, words: Any) -> Any:
-        """Cells with these marks as Python would write the number; a point that is no decimal mark makes no number."""
+        """An expression of text with each number as Python writes it; under a decimal comma '1.5' becomes no number."""
+        import polars as pl
+
         if self.thousands is not None:
-            grouped = words.str.contains(self._grouped)
             bare = words.str.replace_all(f"[{THOUSANDS[self.thousands]}]", "")
-            words = words.zip_with(~grouped.fill_null(False), bare)
+            words = pl.when(words.str.contains(self._grouped)).then(bare).otherwise(words)
         if self.decimal == ",":
-            pointed = words.str.contains(".", literal=True).fill_null(False)
-            words = words.set(pointed, "no number").str.replace(f"^{COMMA_DECIMAL}$", _with_point(words))
+            unreadable = words.str.replace_all(".", "?", literal=True)
+            pointed = words.str.contains(".", literal=True)
+            words = pl.when(pointed).then(unreadable).otherwise(words.str.replace(COMMA_NUMBER, "${1}.${2}"))
         return words
 
     @property
     def _grouped(self) -> str:
-        between = f"[{THOUSANDS[self.thousands or '.']}]"
+        between = f"[{THOUSANDS[str(self.thousands)]}]"
         return rf"^[-+]?\d{{1,3}}(?:{between}\d{{3}})+(?:[{self.decimal}]\d*)?$"
 
+    def doubtful(self, words: Any) -> Any:
+        """An expression: whether a column has cells such as '1.020' and '985', and no others."""
+        grouped, whole = words.str.contains(f"^{GROUPS[self.decimal]}$"), words.str.contains(f"^{SHORT_WHOLE}$")
+        return grouped.any() & whole.any() & (grouped | whole).all()
 
-NAMES = {".": "point", ",": "comma", "space": "space", "'": "apostrophe"}
 
-
-def chosen(decimal: str | None, thousands: str | None, rows: list[list[str]]) -> Marks:
+def chosen(decimal: str | None, thousands: str | None, cells: list[str]) -> Marks:
     """What the user said, and for the rest what the cells suggest."""
     if decimal is not None and decimal == thousands:
         raise fl.InputError(f"--decimal and --thousands are both {decimal!r}: one mark cannot be both.")
@@ -62,28 +66,21 @@ def chosen(decimal: str | None, thousands: str | None, rows: list[list[str]]) ->
         return Marks(decimal, thousands)
     if thousands in (".", ","):
         return Marks("," if thousands == "." else ".", thousands)
-    return _guessed([cell.strip() for row in rows for cell in row], thousands)
+    return _guessed([cell.strip() for cell in cells], thousands)
 
 
 def _guessed(cells: list[str], thousands: str | None) -> Marks:
-    commas, points = (
-        {cell for cell in cells if re.fullmatch(pattern, cell)} for pattern in (COMMA_DECIMAL, POINT_DECIMAL)
+    """Points decide before commas, and either before cells with three digits behind the mark."""
+    found = {mark: [cell for cell in cells if re.fullmatch(DECIMALS[mark], cell)] for mark in ".,"}
+    clear = [mark for mark in ".," if any(not re.fullmatch(GROUPS[mark], cell) for cell in found[mark])]
+    if clear:
+        return Marks(clear[0], thousands)
+    return Marks("," if found[","] and not found["."] else ".", thousands, certain=False)
+
+
+def in_doubt(path: Any, name: str, marked: str, whole: str, decimal: str) -> fl.InputError:
+    """Nothing tells what the mark in a column is for."""
+    return fl.InputError(
+        f"{path} has '{marked}' beside '{whole}' in column '{name}', and nothing tells whether the "
+        f"{NAMES[decimal]} marks thousands or decimals: use --thousands '{decimal}' or --decimal '{decimal}'."
     )
-    # '1.020' may be either: it counts only where nothing else speaks.
-    clear_commas = any(not re.fullmatch(COMMA_THOUSANDS, cell) for cell in commas)
-    clear_points = any(not re.fullmatch(POINT_THOUSANDS, cell) for cell in points)
-    if clear_commas or clear_points:
-        return Marks("." if clear_points else ",", thousands)
-    return Marks("," if commas and not points else ".", thousands, certain=False)
-
-
-def could_be_thousands(column: Any, decimal: str) -> str | None:
-    """A cell such as '1.020' of a column that has nothing else but whole numbers such as '985', or None."""
-    import polars as pl
-
-    grouped = POINT_THOUSANDS if decimal == "." else COMMA_THOUSANDS
-    words = column.drop_nulls()
-    marked = words.str.contains(f"^(?:{grouped})$")
-    whole = words.str.contains(f"^(?:{SHORT_WHOLE})$")
-    mixed = bool(marked.any()) and bool(whole.any()) and bool((marked | whole).all())
-    return str(words.filter(marked)[0]) if mixed and isinstance(words, pl.Series) else None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import foldless as fl
+from foldless.cli.tables.marks import Marks
 
 
 @dataclass(frozen=True)
@@ -16,12 +17,13 @@ class Hints:
     sep: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
 
     def refuse(self, path: Path) -> None:
         """Refuse hints for a file that needs none."""
-        for field in fields(self):
-            if getattr(self, field.name) is not None:
-                raise fl.InputError(f"--{field.name} is for text files, and {path} is none: leave it out.")
+        for hint in fields(self):
+            if getattr(self, hint.name) is not None:
+                raise fl.InputError(f"--{hint.name} is for text files, and {path} is none: leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +35,13 @@ class Loaded:
     X : float array of shape (rows, columns), in the order asked for
     texts : columns of words by name, as polars series; their place in X is NaN
     strange : columns that are neither, by name, with what they are: 'dates', 'lists'
+    marks : how numbers are written, where they are text
     """
 
     X: Any
     texts: dict[str, Any]
     strange: dict[str, str]
+    marks: Marks = field(default_factory=Marks)
 
 
 class Source(Protocol):

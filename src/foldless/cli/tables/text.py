@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import foldless as fl
 from foldless.cli.console import one_line
-from foldless.cli.tables import encodings, frames, unpacked
+from foldless.cli.tables import encodings, frames, marks, unpacked
 from foldless.cli.tables.layout import Layout, layout_of
 from foldless.cli.tables.source import Hints, Loaded
 from foldless.cli.tables.values import NO_NUMBER_SPELLED, as_numbers, numeric_columns, stripped
@@ -64,7 +64,7 @@ class TextSource:
     @property
     def remedy(self) -> str:
         """The options that change how the file is read."""
-        return f"it was read as {self.read_as}; --sep, --decimal and --encoding change that"
+        return f"it was read as {self.read_as}; --sep, --decimal, --thousands and --encoding change that"
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -89,6 +89,7 @@ class TextSource:
         """Numbers at once where the first rows promise them; the rest by way of text."""
         X = frames.new_matrix(self._rows, len(names))
         places = {name: k for k, name in enumerate(names)}
+        self._refuse_doubtful(names)
         promising = self._promising(names)
         if not promising or not self._filled(X, promising, [places[n] for n in promising]):
             promising = []  # a word further down: every column is looked at
@@ -96,17 +97,51 @@ class TextSource:
         taken = set(promising)
         rest = [name for name in names if name not in taken]
         texts: dict[str, Any] = {}
-        convert = partial(as_numbers, decimal=self.layout.decimal)
+        convert = partial(as_numbers, marks=self.layout.marks)
         for block in self._blocks(rest):
             texts |= frames.fill_from_text(X, self._texts, block, [places[n] for n in block], convert).texts
-        return Loaded(X, texts, {})
+        return Loaded(X, texts, {}, self.layout.marks)
 
     def _promising(self, names: tuple[str, ...]) -> list[str]:
+        written = self.layout.marks
+        # polars knows no thousands, and parses decimal commas only where the comma does not separate.
+        if written.thousands is not None or (written.decimal, self.layout.separator) == (",", ","):
+            return []
         sample = self._tried(lambda: self._scan().head(SAMPLE_ROWS).collect())
-        numeric = dict(zip(self.layout.header, numeric_columns(sample, self.layout.decimal), strict=True))
-        # polars parses decimal commas only where the comma does not separate.
-        direct = (self.layout.decimal, self.layout.separator) != (",", ",")
-        return [name for name in names if direct and numeric[name]]
+        numeric = dict(zip(self.layout.header, numeric_columns(sample, written), strict=True))
+        found = [name for name in names if numeric[name]]
+        return self._without_points(found) if found and written.decimal == "," and self._holds(".") else found
+
+    def _without_points(self, names: list[str]) -> list[str]:
+        """Columns without a point in any cell: under a decimal comma polars would take '1.020' for 1.02."""
+        import polars as pl
+
+        cells = pl.col([self._of(name) for name in names])
+        return self._where(names, ~cells.str.contains(".", literal=True).any())
+
+    def _refuse_doubtful(self, names: tuple[str, ...]) -> None:
+        """Refuse '1.020' beside '985' where nothing tells what the point is for."""
+        import polars as pl
+
+        written = self.layout.marks
+        if written.certain or not self._holds(written.decimal):
+            return
+        wanted = pl.col([self._of(name) for name in names]).str.strip_chars()
+        known = pl.when(~wanted.is_in(pl.Series(NO_NUMBER_SPELLED).implode())).then(wanted)
+        for name in self._where(list(names), written.doubtful(known)):
+            cells = self.column(name).drop_nulls()
+            marked = cells.str.contains(written.decimal, literal=True)
+            raise marks.in_doubt(self.path, name, cells.filter(marked)[0], cells.filter(~marked)[0], written.decimal)
+
+    def _where(self, names: list[str], test: Any) -> list[str]:
+        """The names of columns for which an expression is true."""
+        found = self._tried(lambda: self._scan().select(test).collect(engine="streaming"))
+        return [name for name, true in zip(names, found.row(0), strict=True) if true]
+
+    def _holds(self, mark: str) -> bool:
+        """Whether a mark is anywhere in the file: a quick look before one that is not."""
+        with self.text.path.open("rb") as stream:
+            return any(mark.encode() in block for block in iter(partial(stream.read, 2**20), b""))
 
     def _refuse_ragged(self) -> None:
         """Read every row in full; polars overlooks cells without a name where it is asked for some columns only."""
@@ -120,7 +155,7 @@ class TextSource:
         typed = self._scan(
             schema_overrides=dict.fromkeys(wanted, pl.Float64),
             null_values=NO_NUMBER_SPELLED,
-            decimal_comma=self.layout.decimal == ",",
+            decimal_comma=self.layout.marks.decimal == ",",
         )
         try:
             frames.fill(X, typed, wanted, places)
@@ -146,7 +181,14 @@ class TextSource:
     def _scan(self, **how: Any) -> Any:
         import polars as pl
 
-        return pl.scan_csv(self.text.path, separator=self.layout.separator, infer_schema=False, glob=False, **how)
+        return pl.scan_csv(
+            self.text.path,
+            separator=self.layout.separator,
+            infer_schema=False,
+            glob=False,
+            skip_lines=self.layout.skipped,
+            **how,
+        )
 
     def _tried(self, call: Any) -> Any:
         import polars as pl
@@ -167,6 +209,6 @@ class TextSource:
         with self.text.path.open(encoding="utf-8-sig", newline="") as stream:
             rows = csv.reader(stream, delimiter=self.layout.separator)
             for row in rows:
-                if len(row) > width:
+                if len(row) > width and rows.line_num > self.layout.skipped:
                     return f"line {rows.line_num} has {len(row)} cells, and the header {width}"
         return None
