@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Small matrices: one BLAS thread per test process is faster than many that fight.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo paper test lint bench fuzz docs kills compat package audit clean
+.PHONY: demo paper test slow lint bench fuzz docs kills compat package audit clean
 
 demo: $(STAMP)
 	$(BIN)/foldless demo
@@ -16,7 +16,11 @@ paper: $(STAMP)
 	$(BIN)/foldless reproduce all --quick --jobs 2 --resume --out out/paper
 
 test: $(STAMP)
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+# What takes long: coverage of intervals, killed runs, clusters of processes. CI runs both.
+slow: $(STAMP)
+	$(BIN)/python -m pytest -n auto -m slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

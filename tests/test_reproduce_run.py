@@ -54,6 +54,7 @@ def everything(data, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_table(tmp_path):
     words = ["reproduce", "fig3", "--quick", "--iterations", "15", "--out"]
     whole, cut = tmp_path / "whole", tmp_path / "cut"
@@ -76,6 +77,7 @@ def test_a_killed_run_resumes_to_the_same_table(tmp_path):
     assert len((whole / name).read_text().splitlines()) == 1 + 60 * len(ITEMS["fig3"].estimators)
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_does_not_matter(tmp_path):
     settings = Settings("fig2", iterations=3, quick=True)
     for jobs in (1, 2):

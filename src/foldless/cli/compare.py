@@ -17,6 +17,7 @@ from foldless.cli.options import picture_option
 from foldless.cli.problem import Problem, problem_of
 
 Models = list[tuple[str, float | None]]
+NOTICED = 0.01  # by how much the difference may be another than that of the two AUCs without a word
 EXAMPLES = """\b
 Examples:
   foldless compare patients.csv --target outcome --models logistic,lda,ridge
@@ -161,6 +162,8 @@ def show(result: dict[str, Any], problem: Problem) -> None:
         figures = f"{row['prob_best']:.3f}", f"{row['auc']:.3f}", console.span(row["low"], row["high"])
         console.add_row(table, row["name"], *figures)
     console.stdout().print(table)
+    if (remark := disagreement(result)) is not None:
+        console.say(f"{remark}\n")
     console.say_facts(_facts(result, problem))
     console.say_ending(result["notes"], result["picture"])
 
@@ -176,6 +179,19 @@ def _sentence(result: dict[str, Any]) -> str:
     )
 
 
+def disagreement(result: dict[str, Any]) -> str | None:
+    """Why the difference is not that of the two AUCs, where a reader would notice."""
+    first, second = result["models"][:2]
+    apart, stated = (round(value, 3) for value in (first["auc"] - second["auc"], result["first_two"]["difference"]))
+    if apart * stated >= 0 and abs(apart - stated) <= NOTICED:
+        return None
+    return (
+        f"The two AUCs differ by {apart:+.3f}, and the difference is put at {stated:+.3f}: it is estimated from ranks "
+        f"on the same rows and pulled towards 0 where little is known, so it need not equal the difference of the two "
+        f"AUCs (docs/compare.md)."
+    )
+
+
 def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
     pair = result["first_two"]
     facts = {"first against second": f"better with probability {pair['prob_a_better']:.3f}"}
@@ -184,10 +200,13 @@ def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
             f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
         )
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
-    rows = f"{result['n_positive']} '{problem.classes[1]}', {result['n_negative']} '{problem.classes[0]}'"
+    positive, negative = (
+        f"{result['n_positive']} '{problem.classes[1]}'",
+        f"{result['n_negative']} '{problem.classes[0]}'",
+    )
     return {
         **facts,
-        "rows": rows,
+        "rows": f"{positive} (positive), {negative}",
         "columns": f"{console.plural(result['n_features'], 'column')}, {problem.preparation.words}",
         "method": result["method"],
         "read as": result["read_as"],

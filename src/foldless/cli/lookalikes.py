@@ -14,7 +14,7 @@ TEXT, STORED = "text", "numbers stored as text"
 GROUPED, DECIMAL, SIGNED = (
     "numbers with a mark for thousands",
     "numbers with another decimal mark",
-    "numbers with a sign",
+    "numbers with % or a currency sign",
 )
 LIMIT, DATE = "limits instead of values", "dates or times"
 MARKS = "".join(THOUSANDS.values())
@@ -69,7 +69,7 @@ def advice(look: Look, marks: Marks) -> str:
 OTHER = {
     DECIMAL: "write decimals with the same mark in all columns",
     STORED: "store them as numbers in the file",
-    SIGNED: "remove the sign from cells such as '{example}'",
+    SIGNED: "remove those signs in the file",
     LIMIT: "replace cells such as '{example}', which are text, by numbers",
     DATE: "turn dates into numbers, such as days since the first",
 }
@@ -80,7 +80,7 @@ def _thousands(example: str, marks: Marks) -> str:
     found = re.findall(r"[^\d+-]", example)
     between = next(name for name, spellings in THOUSANDS.items() if found[0] in spellings)
     decimal = found[-1] if found[-1] != found[0] and found[-1] in ".," else None
-    quoted = '"\'"' if between == "'" else f"'{between}'"
+    quoted = {"'": '"\'"', "space": "space"}.get(between, f"'{between}'")
     # Of a point or a comma between thousands the decimal mark follows.
     more = f" --decimal '{decimal}'" if between not in ".," and decimal not in (None, marks.decimal) else ""
     either = decimal is None and between == "," and marks.decimal == "." and example.count(",") == 1

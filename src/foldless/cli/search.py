@@ -145,9 +145,12 @@ def show(result: dict[str, Any], problem: Problem) -> None:
 
 def _sentence(result: dict[str, Any]) -> str:
     what = "an AUC" if len(result["classes"]) == 2 else "an average AUC"
+    count, parameter, chosen = len(result["candidates"]), result["parameter"], f"{result['chosen']:g}"
+    tried = f"Of {count} values of {parameter}, {chosen} is chosen" if count > 1 else (
+        f"One value of {parameter} was tried, {chosen}, so there was nothing to choose"
+    )  # fmt: skip
     return (
-        f"Of {len(result['candidates'])} values of {result['parameter']}, {result['chosen']:g} is chosen: trained on "
-        f"all {result['n_rows']} rows, it can be expected to have {what} of about {result['auc']:.3f} on new rows "
+        f"{tried}: trained on all {result['n_rows']} rows, it can be expected to have {what} of about {result['auc']:.3f} on new rows "
         f"({console.percent(result['level'])} interval {result['low']:.3f} to {result['high']:.3f})."
     )
 

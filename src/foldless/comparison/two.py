@@ -26,8 +26,9 @@ class Comparison:
     rope : float
         Differences up to this size count as practically equal.
     a, b : AUCPosterior
-        Each classifier on its own, as `auc_posterior` has it. The difference has a prior of its own, which draws
-        small differences towards 0, so its mean lies between 0 and the difference of the two means.
+        Each classifier on its own, as `auc_posterior` has it. The mean of the difference need not be the difference of
+        these two means, nor have its sign: it is estimated from ranks, in which the noise of shared rows drops out, and
+        has a prior of its own, which draws small differences towards 0 (docs/compare.md).
     correlation : float
         How the errors of the two estimates go together; the closer to 1, the smaller the differences that show.
     names : (str, str)
