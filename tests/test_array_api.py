@@ -132,3 +132,88 @@ def test_complaints_say_what_is_wrong(data, make):
     for call, expected in cases:
         with pytest.raises(fl.FoldlessError, match=expected):
             call()
+
+
+@pytest.mark.parametrize("weights", [np.ones(1), np.ones((1, 3))], ids=["one", "many"])
+@pytest.mark.parametrize("kind", ["outlying first row", "sorted by level"])
+def test_an_unusual_first_row_does_not_spoil_the_scatter(weights, kind):
+    """The scatter of scores with mean 1e8 and spread 1 is that of NumPy, whatever comes first."""
+    rng = np.random.default_rng(3)
+    n = 20_000
+    y = (rng.random(n) < 0.47).astype(int)
+    X = rng.normal(size=(n, 1)) + 1e8
+    y[:20] = 0
+    X[: 1 if kind == "outlying first row" else 20] = 0
+    got = fl.ScoreStats.from_data(torch.asarray(X), torch.asarray(y), weights)
+    expected = fl.ScoreStats.from_data(X, y, weights)
+    np.testing.assert_allclose(got.scatter1, expected.scatter1, rtol=1e-8)
+    np.testing.assert_allclose(got.scatter0, expected.scatter0, rtol=1e-12)
+
+
+def test_the_shift_is_taken_from_all_over_the_table():
+    """Many classifiers: 10,000 rows of another level at the start leave the rest its digits."""
+    rng = np.random.default_rng(3)
+    n = 100_000
+    y = np.r_[np.zeros(10_000, int), 1 + np.zeros(n - 10_000, int)]
+    X = rng.normal(size=(n, 1)) + np.where(y, 1e8, 0.0)[:, None]
+    got = fl.ScoreStats.from_data(torch.asarray(X), torch.asarray(y), np.ones((1, 2)))
+    np.testing.assert_allclose(got.scatter1, fl.ScoreStats.from_data(X, y, np.ones((1, 2))).scatter1, rtol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_neither_overflows_nor_rounds_the_scores(data, dtype, monkeypatch):
+    """Scores far beyond 65504, in several blocks: the answer of the same numbers in float64."""
+    from foldless.sources import torch_sums
+
+    monkeypatch.setattr(torch_sums, "WIDENED", 1000 * P)
+    X, y, w, W = data
+    table = torch.asarray(X * 1000).to(dtype)
+    for weights in (40 * w, 40 * W):
+        got = fl.cbauc(weights, table, y)
+        np.testing.assert_allclose(got, fl.cbauc(weights, table.double().numpy(), y), atol=1e-6)
+
+
+def test_weights_keep_their_digits(data):
+    """A list beside float64 tensors is float64, too; bfloat16 weights are read on the device and on the host."""
+    X, y, w, W = data
+    for weights in (w, W):
+        got = fl.ScoreStats.from_data(torch.asarray(X), torch.asarray(y), weights.tolist())
+        np.testing.assert_allclose(got.mean1, fl.ScoreStats.from_data(X, y, weights).mean1, rtol=1e-13)
+    coarse = torch.asarray(w).bfloat16()
+    expected = fl.cbauc(coarse.double().numpy(), X, y)
+    assert fl.cbauc(coarse, torch.asarray(X), y) == pytest.approx(expected, rel=1e-12)
+    assert fl.cbauc(coarse, X, y) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(fl.InputError, match="w must hold numbers"):
+        fl.cbauc([["a"], [1.0, 2.0]], torch.asarray(X), y)
+
+
+def test_arrays_that_may_not_be_written_to_are_read_without_a_word(data):
+    """Labels and weights from a memory map, say."""
+    X, y, w, _ = data
+    fixed = [np.array(a) for a in (y, w)]
+    for array in fixed:
+        array.flags.writeable = False
+    assert fl.cbauc(fixed[1], torch.asarray(X), fixed[0]) == pytest.approx(fl.cbauc(w, X, y), rel=1e-12)
+
+
+def test_missing_labels_are_counted(data):
+    """As in memory, the number of them is told, not a list of NaN."""
+    X, y, w, _ = data
+    with pytest.raises(fl.InputError, match=r"y has 4994 missing label\(s\): drop"):
+        fl.cbauc(w, torch.asarray(X), np.where(np.arange(N) > 5, np.nan, y))
+
+
+def test_a_data_loader_is_an_iterable_of_pairs(data):
+    """PyTorch's loader yields lists [X, y] of tensors; one that shuffles is refused where order matters."""
+    from sklearn.linear_model import LogisticRegression
+    from torch.utils.data import DataLoader, TensorDataset
+
+    X, y, w, _ = data
+    table = TensorDataset(torch.asarray(X), torch.asarray(y))
+    assert fl.cbauc(w, DataLoader(table, batch_size=700)) == pytest.approx(fl.cbauc(w, X, y), rel=1e-12)
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    got = fl.auc_posterior(model, DataLoader(table, batch_size=700))
+    assert got.mean == pytest.approx(fl.auc_posterior(model, X, y).mean, abs=1e-8)
+    torch.manual_seed(0)
+    with pytest.raises(fl.InputError, match="do not shuffle"):
+        fl.auc_posterior(model, DataLoader(table, batch_size=700, shuffle=True))

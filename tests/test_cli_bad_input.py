@@ -29,6 +29,16 @@ ACCENTS = lines(labels=np.where(Y, "père", "mère")).encode("latin-1")
 COMMAS = lines(separator=";").replace(".", ",")
 
 
+AGES = [74, *(30 + np.arange(N - 1) % 21)]
+DAYS = [f"2020-01-{k % 28 + 1:02}" for k in range(N)]
+DOUBTFUL = "a;y\n" + "1.073;0\n870;1\n1.000;1\n42;0\n" * 15
+
+
+def grouped(cell):
+    """Decimal commas, and one cell of a further column that is written in another way."""
+    return lines(separator=";", z=[7] * 58 + ["HERE", 8]).replace(".", ",").replace("HERE", cell)
+
+
 def assert_one_line(result, *expected):
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
@@ -99,7 +109,31 @@ FILES = {
     "one group": ("x.csv", lines(g=[1] * N), ["--groups", "g"], "group"),
     "wrong encoding": ("x.csv", ACCENTS, ["--encoding", "utf-8"], "is not in the encoding UTF-8"),
     "wrong separator": ("x.csv", lines(), ["--sep", ";"], "its only column is 'a,b,c,y'; it was read as semicolon"),
-    "wrong decimal mark": ("x.csv", COMMAS, ["--decimal", "."], "--decimal and --encoding change that"),
+    "wrong decimal mark": ("x.csv", COMMAS, ["--decimal", "."], "another decimal mark in 'a' (60 rows, such as '0,"),
+    "text that is no number by mark": ("x.csv", lines(z=["1_000"] * N), [], "text in 'z' (60 rows, such as '1_000')"),
+    "thousands, decimal comma": ("x.csv", grouped("3.220,25"), [], "such as '3.220,25'): use --thousands '.', or"),
+    "thousands of points alone": ("x.csv", grouped("1.020"), [], "such as '1.020'): use --thousands '.', or leave out"),
+    "a point under a comma": ("x.csv", grouped("1.5"), [], "another decimal mark in 'z' (1 row, such as '1.5'): leave"),
+    "thousands, thin space": ("x.csv", grouped("3\u202f220,25"), [], "use --thousands space, or leave out"),
+    "thousands, apostrophe": ("x.csv", grouped("3'220,25"), [], "use --thousands \"'\", or leave out"),
+    "thousands, decimal point": ("x.csv", with_cell(5, 0, '"3,220.25"'), [], "use --thousands ',', or leave out"),
+    "thousands or decimals": ("x.csv", with_cell(5, 0, '"3,220"'), [], "(or --decimal ',', if the comma is the"),
+    "a space and a comma": ("x.csv", with_cell(5, 0, '"3 220,25"'), [], "use --thousands space --decimal ','"),
+    "no telling": ("x.csv", DOUBTFUL, [], "has '1.073' beside '870' in column 'a', and nothing tells whether"),
+    "no telling, commas": ("x.csv", DOUBTFUL.replace(".", ","), [], "use --thousands ',' or --decimal ','"),
+    "one mark for both": ("x.csv", COMMAS, ["--decimal", ",", "--thousands", ","], "one mark cannot be both"),
+    "below a limit": ("x.csv", with_cell(5, 0, "<100"), [], "replace cells such as '<100', which are text, by numbers"),
+    "dates": ("x.csv", lines(d=DAYS), [], "such as '2020-01-01'): leave out with --drop d, or turn dates into numbers"),
+    "German dates": ("x.csv", lines(d=["24.12.2020"] * N), [], "dates or times in 'd'"),
+    "percent": ("x.csv", lines(p=["70%"] * N), [], "remove those signs"),
+    "n.a.": ("x.csv", with_cell(5, 1, "n.a."), [], "missing values in 'b' (1 row)"),
+    "<NA>": ("x.csv", with_cell(5, 1, "<NA>"), [], "missing values in 'b' (1 row)"),
+    "#N/A as label": ("x.csv", with_cell(5, 3, "#N/A"), [], "is empty in 1 of 60 rows"),
+    "ages as target": ("x.csv", lines(labels=AGES), [], "looks like a measurement: 22 different numbers, 1 of them"),
+    "decimal commas as target": ("x.csv", lines(separator=";", labels=["1,5", "2,5"] + ["0,5"] * 58), [], "looks like"),
+    "comments": ("x.csv", "# made by hand\n# v2\n" + lines(), [], "begins with a comment ('# made by hand')"),
+    "one comment": ("x.csv", "# made by hand\n" + lines(), [], "so that the first line names the columns"),
+    "nothing but a separator": ("x.csv", b"sep=;\n", [], "is empty"),
     "no number fits": ("x.csv", with_cell(5, 0, "1e400"), [], "infinite values in 'a'"),
     "numbers too large": ("x.csv", with_cell(5, 0, "1e308"), ["--no-standardize"], ""),
 }  # fmt: skip

@@ -102,6 +102,14 @@ def test_a_stray_word_is_told_under_one_hot(tmp_path):
     assert any("'z' is text only because of 'high' (1 row)" in note for note in notes)
 
 
+def test_numbers_and_dates_are_told_under_one_hot(tmp_path):
+    """The user asked for words; that these hardly are any is said."""
+    (tmp_path / "x.csv").write_text(lines(z=["2020-01-01", "2020-01-02"] * (N // 2), w=["<5", "7"] * (N // 2)))
+    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--one-hot")["notes"]
+    assert any("'z' holds dates or times" in note and "turn dates into numbers" in note for note in notes)
+    assert any("'w' holds limits instead of values" in note for note in notes)
+
+
 def test_an_identifier_without_duplicates_is_silent(tmp_path):
     (tmp_path / "x.csv").write_text(lines(who=np.arange(N)))
     found = answered("auc", tmp_path / "x.csv", "--target", "y", "--id", "who")
@@ -114,7 +122,7 @@ def test_groups_reach_the_estimate(tmp_path):
     (tmp_path / "x.csv").write_text(lines(g=groups))
     found = answered("auc", tmp_path / "x.csv", "--target", "y", "--groups", "g")
     model = make_pipeline(StandardScaler(), LogisticRegression(**LOGISTIC)).fit(X, Y)
-    assert found["auc"] == fl.auc_posterior(model, X, Y, groups=groups).mean
+    assert found["auc"] == pytest.approx(fl.auc_posterior(model, X, Y, groups=groups).mean, rel=1e-14)
     np.savez(tmp_path / "x.npz", X=X, y=Y, groups=groups)
     assert answered("auc", tmp_path / "x.npz", "--groups", "groups")["auc"] == found["auc"]
     assert any("--groups groups" in note for note in answered("auc", tmp_path / "x.npz")["notes"])
@@ -237,6 +245,10 @@ def test_search_in_words(csv):
     assert said.startswith("Of 8 values of C,")
     assert sum(line.rstrip().endswith("chosen") for line in said.splitlines()) == 1
     assert "optimism of the choice" in said
+
+
+def test_search_of_one_value(csv):
+    assert run("search", csv, "--target", "y", "--Cs", "1").stdout.startswith("One value of C was tried, 1, so")
 
 
 def test_search_of_three_classes(three):

@@ -1,11 +1,14 @@
 """Reading files: every way of writing one table gives the same numbers, and the guess is told."""
 
+import io
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
+import foldless as fl
 from cli_files import NAMES, N, X, Y, gzipped, lines, run
 from foldless.cli import tables
 from foldless.cli.tables import Hints, frames, text
@@ -161,6 +164,79 @@ def test_encodings_of_a_few_words(tmp_path, encoding):
     source, found = loaded(tmp_path / "x.csv", without=())
     assert set(found.texts["v"].to_list()) == set(words.split(";"))
     assert source.read_as == f"comma, decimal point, {name}"
+
+
+THOUSANDS = {
+    "point": (".", ",", ".", "thousands point"),
+    "comma": (",", ".", ",", "thousands comma"),
+    "narrow space": ("\u202f", ",", "space", "thousands space"),
+    "apostrophe": ("'", ".", "'", "thousands apostrophe"),
+}
+
+
+@pytest.mark.parametrize(("mark", "decimal", "option", "words"), THOUSANDS.values(), ids=THOUSANDS.keys())
+def test_marks_between_thousands_are_read_as_pandas_reads_them(tmp_path, mark, decimal, option, words):
+    """White cells of 850 to 1,150 and ages with a decimal: never 1.02 for 1020, with any mark."""
+    path = tmp_path / "x.csv"
+    count = 850 + 5 * np.arange(N)
+    cells = [f"{n:,}".replace(",", mark) for n in count]
+    ages = [f"{1000 * (k % 3 == 0) + 40 + k / 8:,.3f}".translate({44: mark, 46: decimal}) for k in range(N)]
+    written = "\n".join(["wbc;age", *(f"{c};{a}" for c, a in zip(cells, ages, strict=True))])
+    path.write_text(written)
+    source, found = loaded(path, Hints(thousands=option))
+    plain = io.StringIO(written.replace("\u202f", "_"))  # pandas knows ASCII marks only
+    expected = pd.read_csv(plain, sep=";", thousands=mark if mark.isascii() else "_", decimal=decimal)
+    np.testing.assert_array_equal(found.X, expected[["wbc", "age"]])
+    assert words in source.read_as
+
+
+@pytest.mark.parametrize("place", [3, text.SAMPLE_ROWS + 100])
+def test_a_point_under_a_decimal_comma_is_never_a_decimal_point(tmp_path, place):
+    """'1.020' beside '985': no number, wherever it stands in the file, and the decimal commas decide."""
+    cells = ["985"] * (text.SAMPLE_ROWS + 200)
+    cells[place] = "1.020"
+    (tmp_path / "x.csv").write_text("\n".join(["wbc;age", *(f"{c};4{k % 10},5" for k, c in enumerate(cells))]))
+    source, found = loaded(tmp_path / "x.csv")
+    assert source.read_as == "semicolon, decimal comma, UTF-8"
+    assert list(found.texts) == ["wbc"]
+    assert np.isnan(found.X[:, 0]).all()
+    np.testing.assert_array_equal(found.X[:, 1], [40.5 + k % 10 for k in range(len(cells))])
+
+
+def test_three_digits_behind_a_point_are_decimals_where_the_user_or_the_file_says_so(tmp_path):
+    """--decimal settles it; so do cells such as '0.250' or '1.25', and a column without whole numbers."""
+    (tmp_path / "x.csv").write_text("a;b\n1.073;1\n870;2\n")
+    with pytest.raises(fl.InputError, match="beside '870'"):
+        loaded(tmp_path / "x.csv")
+    assert loaded(tmp_path / "x.csv", Hints(decimal="."))[1].X[:, 0].tolist() == [1.073, 870]
+    (tmp_path / "y.csv").write_text("a;b\n1.073;0.25\n870;2\n")
+    assert loaded(tmp_path / "y.csv")[1].X[:, 0].tolist() == [1.073, 870]
+    (tmp_path / "z.csv").write_text("a;b\n1.073;1\n2.100;2\n")
+    assert loaded(tmp_path / "z.csv")[1].X[:, 0].tolist() == [1.073, 2.1]
+
+
+@pytest.mark.parametrize("first", ["sep=;\n", "SEP=;\r\n", '"sep=;"\n', "\n\nsep=;\n"])
+def test_excel_names_the_separator_in_the_first_line(tmp_path, first):
+    path = tmp_path / "x.csv"
+    path.write_text(first + COMMAS)
+    source, found = loaded(path)
+    assert source.names == (*NAMES, "y")
+    assert source.read_as == "semicolon (named in the first line), decimal comma, UTF-8"
+    np.testing.assert_array_equal(found.X, X)
+    path.write_text("sep=;\nu\n1\n2;3\n")
+    with pytest.raises(fl.InputError, match="line 4 has 2 cells"):
+        loaded(path)
+
+
+def test_a_header_may_begin_with_a_hash(tmp_path):
+    (tmp_path / "x.csv").write_text("#" + lines())
+    assert loaded(tmp_path / "x.csv")[0].names[0] == "#a"
+
+
+def test_numbers_stored_as_text_in_parquet_are_told(tmp_path):
+    SMALL.with_columns(z=pl.Series(["1", "2"] * (N // 2))).write_parquet(tmp_path / "x.parquet")
+    result = run("auc", tmp_path / "x.parquet", "--target", "y")
+    assert "numbers stored as text in 'z' (60 rows, such as '1'): leave out with --drop z" in result.stderr
 
 
 def test_hints_win_over_guesses(tmp_path):

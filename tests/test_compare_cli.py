@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless.cli.app import app
+from foldless.cli.compare import disagreement
 
 RNG = np.random.default_rng(7)
 Y = np.arange(60) % 2
@@ -64,6 +65,23 @@ def test_two_strengths_of_one_family(csv):
     assert result.exit_code == 0, result.output
     assert "logistic, C = 0.01" in result.stdout
     assert "3 columns, as they are" in result.stdout
+
+
+def stated(first, second, difference):
+    return {"models": [{"auc": first}, {"auc": second}], "first_two": {"difference": difference}}
+
+
+def test_a_difference_that_is_not_that_of_the_aucs_is_explained():
+    """Another sign, or more than 0.01 apart; else not a word."""
+    assert "differ by -0.003, and the difference is put at +0.001" in disagreement(stated(0.752, 0.755, 0.001))
+    assert "estimated from ranks" in disagreement(stated(0.80, 0.75, 0.03))
+    assert disagreement(stated(0.80, 0.75, 0.042)) is None
+    assert disagreement(stated(0.80, 0.80, 0.004)) is None
+
+
+def test_the_positive_class_is_marked(csv):
+    said = run(csv, "--target", "y", "--models", "lda,ridge", "--positive", "0").stdout
+    assert "30 '0' (positive; --positive chooses), 30 '1' (negative)" in said
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from copy import deepcopy
 
 import mpmath
 import numpy as np
@@ -36,9 +37,9 @@ def figures(post):
 def rescaled(model, s):
     """The same classifier for X * s: weights / s, penalty * s^2."""
     strength = {"alpha": lambda a: a * s**2, "C": lambda c: c / s**2}
-    other = clone(model).set_params(**{k: strength[k](v) for k, v in model.get_params().items() if k in strength})
-    other.coef_, other.intercept_, other.classes_ = model.coef_ / s, model.intercept_, model.classes_
-    other.n_features_in_ = model.n_features_in_
+    other = deepcopy(model)  # RidgeClassifier finds its classes in the fit, and they cannot be set
+    other.set_params(**{k: strength[k](v) for k, v in model.get_params().items() if k in strength})
+    other.coef_ = model.coef_ / s
     return other
 
 

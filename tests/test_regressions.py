@@ -178,10 +178,14 @@ def test_table_without_dimensions_is_refused():
 
 
 def test_message_of_an_estimator_is_one_line():
-    """Whatever scikit-learn says about X is passed on in one line."""
-    frame = pd.DataFrame(X, columns=["c"] * 3)
-    with pytest.raises(fl.EstimatorError, match="cannot score X") as caught:
-        fl.auc_posterior(RidgeClassifier().fit(X, Y), frame, Y)
+    """Whatever an estimator says about X is passed on in one line."""
+
+    class Talkative(RidgeClassifier):
+        def decision_function(self, X):
+            raise TypeError("feature names\nare not unique")
+
+    with pytest.raises(fl.EstimatorError, match=r"cannot score X .feature names are not unique") as caught:
+        fl.auc_posterior(Talkative().fit(X, Y), X, Y)
     assert "\n" not in str(caught.value)
 
 

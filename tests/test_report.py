@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from email.message import Message
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
-from foldless.reporting import data, features, page, rates, rivals, strength
+from foldless.reporting import data, features, headline, methods, page, rates, rivals, strength, versions
 from foldless.reporting.case import Case, written
 from foldless.reporting.strength import grid_around
 from foldless.reporting.text import cleaned, plain, times_in_100
@@ -159,6 +160,49 @@ def test_methods_paragraph_has_the_numbers_and_its_references(summary):
     assert [f"[{k + 1}]" in text for k in range(len(works))] == [True] * len(works)
     assert f"[{len(works) + 1}]" not in text
     assert any("1908.08771" in work for work in works)
+
+
+def test_methods_say_how_rows_were_removed():
+    """Closed form for ridge and LDA, a Newton step for the others; groups whole, in our removal and in the folds."""
+    for model, words in (
+        (RidgeClassifier(), "from this one fit in closed form"),
+        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), "from this one fit in closed form"),
+        (LogisticRegression(max_iter=1000), "by one Newton step from this one fit"),
+    ):
+        s = brief(model.fit(X, Y), X, Y, groups=np.repeat(np.arange(20), 3))
+        text = s["methods"]["text"]
+        assert words in text
+        assert "with each row its whole group was removed" in text
+        assert "rows of a group kept together" in text
+        assert "estimated from smoothed ranks" in text
+        assert "ROC curve was modelled as binormal" in text
+        assert "too narrow" not in text + s["comparison"]["cross_validation"]["text"]
+
+
+def test_the_reference_has_the_address_of_the_project_if_there_is_one(summary, monkeypatch):
+    """As the installed package says; nothing is made up where it is silent."""
+    own = {**summary, "home": "https://example.org/foldless"}
+    work = f"Version {fl.__version__}. https://example.org/foldless."
+    assert any(work in reference for reference in methods.paragraph(own)["references"])
+    assert not any("http" in reference for reference in methods.paragraph({**own, "home": None})["references"])
+    message = Message()
+    message["Project-URL"] = "Issues, https://example.org/issues"
+    message["Project-URL"] = "Repository, https://example.org/foldless"
+    monkeypatch.setattr(versions, "metadata", lambda name: message)
+    assert versions.home() == "https://example.org/foldless"
+
+
+def test_a_mean_that_would_read_like_a_bound_gets_a_digit_more():
+    """'about 95 times in 100 (94 to 95)' says less than is known."""
+    two = {"classes": [{"label": "a"}, {"label": "b"}], "positive": "a"}
+    told = headline.sentence({"auc": 0.9463, "low": 0.9412, "high": 0.9514, "level": 0.95}, two)
+    assert "about 94.6 times in 100 (95 % interval: 94.1 to 95.1 times)" in told
+    told = headline.sentence({"auc": 0.9463, "low": 0.9413, "high": 0.9488, "level": 0.95}, two)
+    assert "about 94.6 times in 100 (95 % interval: 94.1 to 94.9 times)" in told
+    told = headline.sentence({"auc": 0.9971, "low": 0.99, "high": 0.9999, "level": 0.95}, two)
+    assert "about 99.7 times in 100 (95 % interval: 99.0 to more than 99.9 times)" in told
+    told = headline.sentence({"auc": 0.87, "low": 0.8, "high": 0.93, "level": 0.95}, two)
+    assert "about 87 times in 100 (95 % interval: 80 to 93 times)" in told
 
 
 def test_sentence_is_in_plain_words(summary):
@@ -303,6 +347,23 @@ def test_more_than_two_classes():
         assert f"{post.pairwise[first, second].mean:.3f}" in found.html
     assert any("Hand" in work for work in s["methods"]["references"])
     assert "no verdict" in repr(found)
+    for heading in ("roc", "rates", "comparison", "diagnosis", "learning"):
+        assert f'<h2 id="{heading}">' not in found.html
+    assert found.html.count("for two classes only") == 2  # of the verdict, and once of all parts together
+
+
+def test_a_search_that_does_not_apply_to_several_classes_has_no_heading():
+    """Its reason joins the sentence about the other parts."""
+    A, b = load_iris(return_X_y=True)
+    html = fl.report(LinearDiscriminantAnalysis().fit(A[::3, :2], b[::3]), A[::3, :2], b[::3]).html
+    assert '<h2 id="search">' not in html
+    assert "The search over the penalty was left out. LinearDiscriminantAnalysis, as it was fitted, has no" in html
+
+
+def test_rows_in_findings_are_numbered_from_0():
+    A, b = np.vstack([X, X]), np.r_[Y, Y]
+    html = fl.report(LogisticRegression(max_iter=1000).fit(A, b), A, b, search=False).html
+    assert html.count("Rows are numbered from 0.") == 1
 
 
 def test_many_classes_are_listed_instead_of_drawn():

@@ -254,7 +254,7 @@ def same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
         return ()  # picks its columns by name and has its own say about the others
     fitted, given = getattr(estimator, "feature_names_in_", None), _check.column_names(X)
     if fitted is not None and given is not None:
-        _same_names(list(fitted), given)
+        same_names(list(fitted), given)
     width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else None
     expected = getattr(estimator, "n_features_in_", width)
     if width is not None and width != expected:
@@ -267,7 +267,8 @@ def same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
     return ("the estimator was fitted on named columns but X has no names: their order could not be checked.",)
 
 
-def _same_names(fitted: list[str], given: list[str]) -> None:
+def same_names(fitted: list[str], given: list[str]) -> None:
+    """Refuse columns of other names, or in another order, than those seen in fit."""
     missing = [c for c in fitted if c not in set(given)]
     unexpected = [c for c in given if c not in set(fitted)]
     if missing or unexpected:

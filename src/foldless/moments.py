@@ -199,7 +199,7 @@ def _checked(w: Any, n_features: int, unit_length: bool) -> tuple[Floats, Any]:
     return np.ldexp(W, -exponent), exponent
 
 
-def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[ClassSums, ClassSums]:
+def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[ClassSums | None, ClassSums | None]:
     _check.same_length(M.shape[0], positive.size)
     source = ArraySource(M, positive, _height(M, W, columns))
     try:
@@ -207,7 +207,7 @@ def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[Class
     except NotFiniteError:
         _check.finite_scores(np.concatenate([row_sums(block, W) for block in source.blocks()]), M)
         raise
-    return found.parts[False], found.parts[True]
+    return found.parts.get(False), found.parts.get(True)
 
 
 def _height(M: Any, W: Floats, columns: bool) -> int:

@@ -40,7 +40,7 @@ def fault(err: Exception) -> int:
 
 
 def _complaint(message: str, code: int) -> int:
-    print(f"foldless: {message}", file=sys.stderr)
+    print(f"foldless: {message}", file=sys.stderr, flush=True)
     return code
 
 

@@ -206,7 +206,7 @@ def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
     )
     return {
         **facts,
-        "rows": f"{positive} (positive), {negative}",
+        "rows": f"{positive} (positive; --positive chooses), {negative} (negative)",
         "columns": f"{console.plural(result['n_features'], 'column')}, {problem.preparation.words}",
         "method": result["method"],
         "read as": result["read_as"],

@@ -150,7 +150,8 @@ def _sentence(result: dict[str, Any]) -> str:
         f"One value of {parameter} was tried, {chosen}, so there was nothing to choose"
     )  # fmt: skip
     return (
-        f"{tried}: trained on all {result['n_rows']} rows, it can be expected to have {what} of about {result['auc']:.3f} on new rows "
+        f"{tried}: trained on all {result['n_rows']} rows, it "
+        f"can be expected to have {what} of about {result['auc']:.3f} on new rows "
         f"({console.percent(result['level'])} interval {result['low']:.3f} to {result['high']:.3f})."
     )
 

@@ -20,6 +20,7 @@ from foldless.findings.quick import quick_notes
 from foldless.honest.analysis import Analysis
 from foldless.honest.posterior import EffectPrior
 from foldless.prior import Prior
+from foldless.sources import refuse_stream
 
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)
 
@@ -65,6 +66,7 @@ class Judged:
 
 def judged(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
     """Judge every model on the rows that all of them were fitted to."""
+    refuse_stream(X, y, "compare")
     if how.method not in ("auto", "loo", "in-sample"):
         raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {how.method!r}.")
     return _in_sample(models, X, y, how) if how.method == "in-sample" else _loo(models, X, y, how)

@@ -21,6 +21,7 @@ from foldless.findings.sketch import Sketch
 from foldless.honest.analysis import Analysis
 from foldless.honest.design import Ints
 from foldless.honest.posterior import EffectPrior
+from foldless.sources import refuse_stream
 
 MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this size, and grows with the square
 
@@ -69,6 +70,7 @@ def diagnose(
     >>> found.verdict, found.flagged
     ('do not use', ('copies',))
     """
+    refuse_stream(X, y, "diagnose")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)  # what it says is among the findings
         view = take_apart(estimator, X, y, pos_label=pos_label)

@@ -20,6 +20,7 @@ from foldless.honest.posterior import EffectPrior
 from foldless.honest.statistics import SMALL_SAMPLE, SeparationStatistic
 from foldless.plan import precision
 from foldless.plan.growth import grown
+from foldless.sources import refuse_stream
 
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
@@ -136,6 +137,7 @@ def learning_curve(
     >>> curve.at(1).mean < curve.at(5).mean
     True
     """
+    refuse_stream(X, y, "learning_curve")
     times = _checked_factors(factors)
     if prior is not None and not isinstance(prior, EffectPrior):
         raise PriorError(f"prior must be an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")

@@ -29,13 +29,19 @@ def around(parts: dict[str, Any], origin: dict[str, Any], notes: list[str]) -> d
 
 def sentence(auc: dict[str, Any], data: dict[str, Any]) -> str:
     """How often the classifier is right about two new rows, one of each class."""
-    mean, low, high = (times_in_100(auc[key]) for key in ("auc", "low", "high"))
-    often = f"about {mean} times in 100" if mean.isdigit() else f"{mean} times in 100"
+    mean, low, high = _told_apart(auc["auc"], auc["low"], auc["high"])
+    often = f"about {mean} times in 100" if mean[0].isdigit() else f"{mean} times in 100"
     span = f"{low} to {high}" if low != high else low
     words = f"{_task(data)} {often} ({numbers.percent(auc['level'])} interval: {span} times)."
     if auc["low"] > 0.5:
         return words
     return words + GUESSING["may" if auc["high"] > 0.5 else "is"]
+
+
+def _told_apart(mean: float, low: float, high: float) -> list[str]:
+    """As times in 100; with one more digit where the mean would read like a bound of the interval."""
+    coarse, fine = ([times_in_100(rate, digits) for rate in (mean, low, high)] for digits in (0, 1))
+    return fine if coarse[0] in coarse[1:] else coarse
 
 
 def _task(data: dict[str, Any]) -> str:

@@ -8,15 +8,21 @@ from foldless._html import numbers
 from foldless.reporting.text import counted, quoted
 
 OTHER = "other"
+CLOSED_FORM = ("RidgeClassifier", "RidgeClassifierCV", "LinearDiscriminantAnalysis")
 HOW = {
     "loo": "For every row, and for every pair of rows of different classes, the score that it would have had without "
-    "being used in the training was computed from this one fit in closed form",
+    "being used in the training was computed {means}",
     "loo-surrogate": "For every row, and for every pair of rows of different classes, the change of its score on "
     "leaving it out of the training was taken from the ridge regression closest to the classifier, as its own training "
     "has no closed form",
     OTHER: "The score of every row was corrected for its own part in the training",
 }
-FOLDLESS = "The foldless developers. foldless: how good a linear classifier is, from one fit. Version {foldless}."
+POSTERIOR = (
+    "The AUC was estimated from smoothed ranks of these scores, moved towards the plain ranks as far as the two "
+    "differ by more than noise. Its posterior distribution joins the sampling error of this estimate, a t distribution "
+    "on the scale of the standardised separation of the classes, with a weakly informative prior on that separation."
+)
+FOLDLESS = "The foldless developers. foldless: how good a linear classifier is, from one fit. Version {version}.{home}"
 HASSAN = (
     "Hassan SS, Huttunen H, Niemi J, Tohka J. Bayesian receiver operating characteristic metric for linear "
     "classifiers. Pattern Recognition Letters, 2019. arXiv:1908.08771."
@@ -78,12 +84,20 @@ def _judged(s: dict[str, Any], refs: References) -> str:
     quantity = "area under the ROC curve (AUC)"
     if "multi_class" in s["auc"]:
         quantity = f"average {quantity} over all pairs of classes {refs.cite(HAND)}"
-    how = HOW.get(s["auc"]["method"], HOW[OTHER]) + ("; groups were left out whole" if s["data"]["groups"] else "")
+    means = (
+        "from this one fit in closed form" if s["classifier"] in CLOSED_FORM else "by one Newton step from this one fit"
+    )
+    how = HOW.get(s["auc"]["method"], HOW[OTHER]).format(means=means)
+    if s["data"]["groups"]:
+        how += "; with each row its whole group was removed, and the sampling error was clustered over groups"
+    home = f" {s['home']}." if s["home"] else ""
+    work = refs.cite(FOLDLESS.format(version=s["versions"]["foldless"], home=home))
+    curve = (
+        "" if "skipped" in s["roc"] else " The ROC curve was modelled as binormal with the same posterior of its area."
+    )
     return (
-        f"The {quantity} that it will have on new data was estimated with foldless "
-        f"{refs.cite(FOLDLESS.format(**s['versions']))} from the training data, without setting rows aside. {how}. "
-        f"The posterior distribution of the AUC was derived from these scores under a binormal model with a weakly "
-        f"informative prior on the standardised difference of the class means."
+        f"The {quantity} that it will have on new data was estimated with foldless {work} from the training data, "
+        f"without setting rows aside. {how}. {POSTERIOR}{curve}"
     )
 
 
@@ -118,10 +132,11 @@ def _compared(s: dict[str, Any], refs: References) -> list[str]:
     told = []
     if "auc" in found.get("cross_validation", {}):
         cv = found["cross_validation"]
+        kept = ", rows of a group kept together" if s["data"]["groups"] else ""
         told.append(
-            f"For comparison, stratified 5-fold cross-validation (seed {cv['seed']}) gave "
-            f"{numbers.estimate(cv['auc'], cv['low'], cv['high'])}, with an interval that is known to be too narrow "
-            f"{refs.cite(BENGIO)}."
+            f"For comparison, stratified 5-fold cross-validation (seed {cv['seed']}{kept}) gave a mean over folds of "
+            f"{numbers.estimate(cv['auc'], cv['low'], cv['high'])}, with a t interval from the spread over folds, "
+            f"which ignores that folds share training rows {refs.cite(BENGIO)}."
         )
     if "auc" in found.get("paper", {}):
         paper = found["paper"]

@@ -42,9 +42,9 @@ def _cross_validated(case: Case) -> dict[str, Any]:
         return {"skipped": f"Not possible here: {err}"}
     low, high = found.interval(case.level)
     text = (
-        "Mean over the folds, each by a model trained on four fifths of the rows. The usual interval, which is known "
+        "Mean over the folds, each by a model trained on four fifths of the rows. The usual interval: a t interval "
+        "from the spread over the folds, which ignores that their models share training rows."
     )
-    text += "to be too narrow."
     if case.groups is not None:
         text += " Rows of a group stayed together."
     if case.sample_weight is not None:

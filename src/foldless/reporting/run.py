@@ -27,6 +27,7 @@ from foldless.reporting import (
 from foldless.reporting.case import Case, Part
 from foldless.reporting.result import Report
 from foldless.reporting.text import plain
+from foldless.sources import refuse_stream
 
 Progress = Callable[[str], object]
 
@@ -125,6 +126,7 @@ def report(
     >>> sorted(found.summary())[:3]
     ['auc', 'classifier', 'command']
     """
+    refuse_stream(X, y, "report")
     page.require_extras()
     target = None if path is None else writable(path)
     told = _told(notes)

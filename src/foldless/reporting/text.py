@@ -60,17 +60,18 @@ def plain(value: Any) -> Any:
     return cleaned(str(value))
 
 
-def times_in_100(rate: float) -> str:
+def times_in_100(rate: float, digits: int = 0) -> str:
     """A probability as people say it.
 
     Examples
     --------
-    >>> times_in_100(0.874), times_in_100(0.9999), times_in_100(0.001)
-    ('87', 'more than 99', 'fewer than 1')
+    >>> times_in_100(0.874), times_in_100(0.9999), times_in_100(0.001), times_in_100(0.9463, 1)
+    ('87', 'more than 99', 'fewer than 1', '94.6')
     """
-    if rate > 0.995:
-        return "more than 99"
-    return "fewer than 1" if rate < 0.005 else f"{100 * rate:.0f}"
+    step = 10.0**-digits
+    if 100 * rate > 100 - step / 2:
+        return f"more than {100 - step:.{digits}f}"
+    return f"fewer than {step:.{digits}f}" if 100 * rate < step / 2 else f"{100 * rate:.{digits}f}"
 
 
 def quoted(label: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import Any
 
 from foldless.reporting.case import Case
@@ -24,6 +24,16 @@ def _version(name: str) -> str:
         return "(not installed)"
 
 
+def home() -> str | None:
+    """Where the project lives, as the installed package says; None where it does not."""
+    try:
+        places = metadata("foldless").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    found = {label.strip().lower(): url.strip() for label, _, url in (place.partition(",") for place in places)}
+    return next((found[label] for label in ("repository", "source", "homepage") if label in found), None)
+
+
 def origin(command: Any, data_name: Any, title: Any, case: Case) -> dict[str, Any]:
     """Title, data, classifier, versions and command."""
     return {
@@ -33,6 +43,7 @@ def origin(command: Any, data_name: Any, title: Any, case: Case) -> dict[str, An
         "classifier": case.classifier,
         "seed": case.seed,
         "versions": versions(),
+        "home": home(),
         "command": {
             "made_by": "python" if command is None else "command",
             "text": _call(case) if command is None else str(command),

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from foldless.errors import InputError
 from foldless.sources import chunks, lazy, parquet
 from foldless.sources.arrays import ArraySource
 from foldless.sources.block import Source
 
-__all__ = ["ArraySource", "Source", "as_source"]
+__all__ = ["ArraySource", "Source", "as_source", "refuse_stream"]
 
 # Each knows its kind of input (`recognises`) and opens it (`open_source`).
 KINDS = (lazy, parquet, chunks)
@@ -36,3 +37,14 @@ def as_source(X: Any, y: Any) -> Source | None:
             found: Source = kind.open_source(X, y)
             return found
     return None
+
+
+def refuse_stream(X: Any, y: Any, who: str) -> None:
+    """For what needs the table in memory; arrays of any kind are loaded there by whoever uses them."""
+    if hasattr(X, "__array__"):
+        return
+    if isinstance(X, Source) or any(kind.recognises(X, y) for kind in KINDS):
+        raise InputError(
+            f"{who} needs the table in memory, got {type(X).__name__}, which is read piece by piece: "
+            f"load X and y as arrays or data frames."
+        )

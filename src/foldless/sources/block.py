@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from foldless._check import Array
 from foldless.errors import InputError
 
@@ -20,6 +22,7 @@ class Block:
     X: Any
     y: Array
     start: int = 0
+    names: tuple[str, ...] | None = None  # of the columns, where the rows came as a data frame
 
     @property
     def rows(self) -> slice:
@@ -61,5 +64,18 @@ def folded(blocks: Iterable[Block], statistic: Statistic, vectors: tuple[Array, 
         part = statistic(block, *(v[block.rows] for v in vectors))
         total = part if total is None else total + part
     if total is None:
-        raise InputError("X is empty: got no rows, expected at least one.")
+        raise no_rows()
     return total
+
+
+def joined_labels(parts: Iterable[Array]) -> Array:
+    """The labels of blocks that come one after the other."""
+    found = list(parts)
+    if not found:
+        raise no_rows()
+    return np.concatenate(found)
+
+
+def no_rows() -> InputError:
+    """The complaint about a table without rows."""
+    return InputError("X is empty: got no rows, expected at least one.")

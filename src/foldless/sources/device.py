@@ -1,8 +1,9 @@
 """Arrays on another device, such as PyTorch tensors on a GPU: reduced there, a few numbers per classifier come back.
 
-X is read once, by the matrix product, in its own precision: float32 tables are multiplied in float32. All that
-follows, means and scatters of the scores, is accumulated in float64. Nothing of the size of X is allocated, and
-the host waits for the device once.
+X is read once, by the matrix product, in its own precision: float32 tables are multiplied in float32. Here all that
+follows, means and scatters of the scores, is in float64. PyTorch has a file of its own, `torch_sums`, that waits for
+the device once; with many classifiers it sums up in the precision of the product within a block of rows.
+Beside X there is room for the scores of a block of rows and a few copies of them, never for another X.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ def is_device_array(X: Any) -> bool:
 
 
 def is_torch(X: Any) -> bool:
-    """A PyTorch tensor, without importing PyTorch."""
-    return type(X).__module__.partition(".")[0] == "torch"
+    """A PyTorch tensor, without importing PyTorch; other objects of PyTorch, such as data loaders, are none."""
+    if not (hasattr(X, "dtype") and hasattr(X, "shape") and hasattr(X, "detach")):
+        return False
+    return any(base.__module__.partition(".")[0] == "torch" for base in type(X).__mro__)
 
 
 def namespace(X: Any) -> Any:
@@ -57,7 +60,8 @@ def to_host(array: Any) -> Array:
     if isinstance(array, np.ndarray) or not is_device_array(array):
         return np.asarray(array)
     if hasattr(array, "detach"):
-        return np.asarray(array.detach().cpu())
+        on_cpu = array.detach().cpu()
+        return np.asarray(on_cpu.double() if "bfloat16" in str(on_cpu.dtype) else on_cpu)  # NumPy has no bfloat16
     return np.asarray(array.get()) if hasattr(array, "get") else np.from_dlpack(array)
 
 
@@ -108,12 +112,20 @@ class DeviceTable:
     def checked_labels(self, low: float, high: float, strangers: float) -> tuple[Any, Any]:
         """The two labels as numbers of the host, or an error."""
         if strangers or not np.isfinite([low, high]).all():
+            self._refuse_missing()
             found = to_host(self.xp.unique_values(self.y)).tolist()
-            raise InputError(f"y has {len(found)} classes or missing labels ({listed(found)}), expected two.")
+            raise InputError(f"y has {len(found)} classes ({listed(found)}), expected two.")
         if low == high:
             raise InputError(f"y has one class only ({low:g}): an AUC needs rows of two classes.")
         whole = not self.xp.isdtype(self.y.dtype, "real floating")
         return (int(low), int(high)) if whole else (low, high)
+
+    def _refuse_missing(self) -> None:
+        if not self.xp.isdtype(self.y.dtype, "real floating"):
+            return
+        missing = int(self.xp.sum(self.xp.astype(~self.xp.isfinite(self.y), self.xp.int64)))
+        if missing:
+            raise InputError(f"y has {missing} missing label(s): drop those rows from X and y.")
 
 
 Result = tuple[list[DevicePart], tuple[Any, Any]]

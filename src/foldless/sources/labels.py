@@ -47,7 +47,7 @@ def split_by_label(y: Any) -> list[tuple[Any, Bools]]:
     """Each label of a block with the rows that bear it, in linear time; more than two labels are refused."""
     values = np.asarray(y)
     if values.dtype == np.bool_:
-        return [(label, values if label else ~values) for label in (False, True)]
+        return [(label, rows) for label, rows in ((False, ~values), (True, values)) if rows.any()]
     values = _check.label_vector(y)
     found: list[tuple[Any, Bools]] = []
     left = np.ones(values.size, dtype=bool)

@@ -17,7 +17,7 @@ import numpy as np
 from foldless import _check
 from foldless._check import Array
 from foldless.errors import InputError
-from foldless.sources.block import Block, Statistic
+from foldless.sources.block import Block, Statistic, no_rows
 from foldless.sources.labels import same_rows
 
 FAN_IN = 8  # statistics merged by one task
@@ -34,7 +34,7 @@ def open_source(X: Any, y: Any) -> DaskSource:
         raise InputError("X is a Dask data frame: pass X.to_dask_array(lengths=True) and y likewise.")
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows x features), got {X.ndim}.")
-    X = _with_known_rows(X)
+    X = _with_known_shape(X)
     rows = X.chunks[0]
     _check.same_length(int(X.shape[0]), _length(y))
     return DaskSource(X.rechunk({1: X.shape[1]}), _like_rows(y, rows))
@@ -125,6 +125,8 @@ def tree_total(parts: Iterable[Any]) -> Any:
     from dask import delayed
 
     level, merge = list(parts), delayed(_merged, pure=False)
+    if not level:
+        raise no_rows()
     while len(level) > 1:
         level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
     return _compute(level[0])[0]
@@ -158,8 +160,8 @@ def _compute(*tasks: Any) -> tuple[Any, ...]:
     return computed
 
 
-def _with_known_rows(X: Any) -> Any:
-    if any(np.isnan(n) for n in X.chunks[0]):
+def _with_known_shape(X: Any) -> Any:
+    if any(np.isnan(n) for sizes in X.chunks for n in sizes):
         X = X.compute_chunk_sizes()
     if 0 in X.shape:
         raise InputError(f"X is empty: got shape {X.shape}, expected at least one row and one column.")

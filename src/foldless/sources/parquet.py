@@ -14,10 +14,12 @@ import numpy as np
 from foldless import _check
 from foldless._check import Array
 from foldless.errors import InputError
-from foldless.sources.block import Block, Statistic, folded
+from foldless.sources.block import Block, Statistic, folded, joined_labels
 from foldless.sources.labels import same_rows
 
 BATCH_CELLS = 1 << 21  # numbers held at once: 16 MB
+READ_AHEAD = 1 << 20  # bytes of a column read from the file at a time
+SUFFIXES = (".parquet", ".pq")
 
 
 def recognises(X: Any, y: Any) -> bool:
@@ -93,7 +95,7 @@ class ParquetSource:
         return folded(self.blocks(), statistic, vectors)
 
     def labels(self) -> Array:
-        return np.concatenate([self._labels(table) for table in self._batches([self.target])])
+        return joined_labels(self._labels(table) for table in self._batches([self.target]))
 
     def parts(self) -> Iterator[tuple[ParquetSource, int]]:
         """One source per row group, and its number of rows: what a cluster works on."""
@@ -111,6 +113,7 @@ class ParquetSource:
                     raise InputError(
                         f"{piece.file} lacks column {_check.listed(missing)}: all files need the same columns."
                     )
+                _refuse_other_kinds(piece.file, parquet.schema_arrow, [c for c in columns if c != self.target])
                 yield from parquet.iter_batches(batch_size=size, row_groups=[piece.group], columns=columns)
 
     def _labels(self, table: Any) -> Array:
@@ -127,12 +130,22 @@ class ParquetSource:
     def _numbers(self, table: Any) -> Array:
         out = np.empty((table.num_rows, len(self.features)), order="F")
         for j, name in enumerate(self.features):
-            try:
-                out[:, j] = _as_numbers(table.column(name)).to_numpy(zero_copy_only=False)
-            except (TypeError, ValueError) as err:
-                kind = table.column(name).type
-                raise InputError(f"column {name!r} holds {kind}, expected numbers: encode it or leave it out.") from err
+            out[:, j] = _as_numbers(table.column(name)).to_numpy(zero_copy_only=False)
         return out
+
+
+def _refuse_other_kinds(file: str, schema: Any, names: list[str]) -> None:
+    """Dates and text that looks like numbers could be converted, and would mean nothing."""
+    unfit = [f"{name!r} ({schema.field(name).type})" for name in names if not _is_number(schema.field(name).type)]
+    if unfit:
+        shown = ", ".join(unfit[:5]) + (f" and {len(unfit) - 5} more" if len(unfit) > 5 else "")
+        raise InputError(f"{file} holds no numbers in column {shown}: encode it, or leave it out with drop=.")
+
+
+def _is_number(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
 
 
 def _as_numbers(column: Any) -> Any:
@@ -147,7 +160,11 @@ def _labels(column: Any) -> Array:
 
 
 def _looks_like_parquet(path: str) -> bool:
-    return path.endswith((".parquet", ".pq")) or (Path(path).is_dir() and any(Path(path).glob("*.parquet")))
+    return path.endswith(SUFFIXES) or (Path(path).is_dir() and bool(_in_folder(path)))
+
+
+def _in_folder(path: str) -> list[str]:
+    return sorted(str(p) for suffix in SUFFIXES for p in Path(path).glob(f"*{suffix}"))
 
 
 def _listed_files(paths: Any) -> tuple[str, ...]:
@@ -162,7 +179,7 @@ def _listed_files(paths: Any) -> tuple[str, ...]:
 
 def _expanded(path: str) -> list[str]:
     if Path(path).is_dir():
-        return sorted(str(p) for p in Path(path).glob("*.parquet"))
+        return _in_folder(path)
     if Path(path).is_file():  # a name with brackets in it is a name first
         return [path]
     return sorted(glob(path)) if has_magic(path) else []
@@ -200,6 +217,6 @@ def _opened(file: str) -> Any:
     except ModuleNotFoundError as err:
         raise InputError("Parquet files need pyarrow: pip install 'foldless[parquet]'.") from err
     try:
-        return ParquetFile(file)
+        return ParquetFile(file, buffer_size=READ_AHEAD, pre_buffer=False)
     except (ArrowInvalid, OSError) as err:
         raise InputError(f"{file} is not a readable Parquet file ({str(err).splitlines()[0]}).") from err

@@ -8,6 +8,8 @@ the objective of scikit-learn's LogisticRegression; the fit comes back as one, i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from foldless.sources.block import Block
 from foldless.sources.labels import ByLabel
 from foldless.sources.running import Moments
 from foldless.sources.sums import ColumnSums
-from foldless.streaming.tables import in_blocks
+from foldless.streaming.tables import BLOCK_ELEMENTS, in_blocks
 
 MAX_STEPS = 100
 TIGHT = 1e-10  # squared Newton decrement, relative to the objective
@@ -67,7 +69,7 @@ def fit_logistic(X: Any, y: Any = None, *, C: float = 1.0, standardize: bool = T
     if not np.all(np.isfinite(columns.mean)) or not np.all(np.isfinite(columns.scatter)):
         raise InputError("X has NaN, infinity or numbers whose squares overflow: impute, drop or rescale them first.")
     mean, scale = _scaling(columns, standardize)
-    coef, steps = _newton(source, mean, scale, classes, C)
+    coef, steps = _newton(source, mean, scale, classes, C, columns.n)
     names = getattr(source, "features", None)
     model = _classifier(coef, steps, classes, C)
     return _as_pipeline(model, mean, scale, columns, standardize, names)
@@ -93,17 +95,22 @@ def _scaling(columns: Moments, standardize: bool) -> tuple[Floats, Floats]:
 class NewtonSums:
     """Loss, its slope and its curvature at one point; parts add."""
 
+    rows: int
     value: float
     slope: Floats
     curvature: Floats
 
     def __add__(self, other: NewtonSums) -> NewtonSums:
-        return NewtonSums(self.value + other.value, self.slope + other.slope, self.curvature + other.curvature)
+        rows, value = self.rows + other.rows, self.value + other.value
+        return NewtonSums(rows, value, self.slope + other.slope, self.curvature + other.curvature)
 
 
 @dataclass(frozen=True, eq=False)
 class LossAt:
-    """The statistic of a block: losses on standardised columns and a constant one, at `coef` (P + 1,)."""
+    """The statistic of a block: losses on standardised columns and a constant one, at `coef` (P + 1,).
+
+    Rows are standardised, and made dense, so many at a time as bounded memory allows.
+    """
 
     coef: Floats
     mean: Floats
@@ -111,24 +118,35 @@ class LossAt:
     positive: Any
 
     def __call__(self, block: Block) -> NewtonSums:
-        dense = block.X.toarray() if _check.is_sparse(block.X) else block.X
+        height = max(1, BLOCK_ELEMENTS // self.coef.size)
+        parts = (slice(start, start + height) for start in range(0, len(block.y), height))
+        return reduce(add, (self._of_rows(block.X[rows], block.y[rows]) for rows in parts))
+
+    def _of_rows(self, X: Any, y: Array) -> NewtonSums:
+        dense = X.toarray() if _check.is_sparse(X) else X
         A = np.empty((dense.shape[0], dense.shape[1] + 1))
         np.divide(np.subtract(dense, self.mean, out=A[:, :-1]), self.scale, out=A[:, :-1])
         A[:, -1] = 1.0
-        t = np.where(block.y == self.positive, 1.0, -1.0)
+        t = np.where(y == self.positive, 1.0, -1.0)
         z = A @ self.coef
         D = expit(z) * expit(-z)
         slope = A.T @ (-t * expit(-t * z))
         A *= np.sqrt(D)[:, None]
-        return NewtonSums(float(np.logaddexp(0.0, -t * z).sum()), slope, A.T @ A)
+        return NewtonSums(len(y), float(np.logaddexp(0.0, -t * z).sum()), slope, A.T @ A)
 
 
-def _newton(source: Any, mean: Floats, scale: Floats, classes: tuple[Any, Any], C: float) -> tuple[Floats, int]:
+def _newton(
+    source: Any, mean: Floats, scale: Floats, classes: tuple[Any, Any], C: float, n_rows: int
+) -> tuple[Floats, int]:
     """Damped Newton steps, one pass each, and their number; the last entry, the intercept, is not penalised."""
     penalty = np.append(np.full(mean.size, 1.0 / C), 0.0)
 
     def at(coef: Floats) -> tuple[float, Floats, Floats]:
         sums = source.total(LossAt(coef, mean, scale, classes[1]))
+        if sums.rows != n_rows:
+            raise InputError(
+                f"X had {n_rows} rows, then {sums.rows}: every pass over the chunks must give the same rows."
+            )
         curvature = sums.curvature + np.diag(penalty)
         return sums.value + 0.5 * float(penalty @ coef**2), sums.slope + penalty * coef, curvature
 

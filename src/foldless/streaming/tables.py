@@ -20,7 +20,7 @@ def open_files(
     paths: Any,
     target: str,
     *,
-    drop: tuple[str, ...] = (),
+    drop: str | tuple[str, ...] = (),
     meaning: Mapping[Any, Any] | None = None,
     spread: bool = False,
 ) -> Source:
@@ -31,7 +31,7 @@ def open_files(
     paths : path, folder, pattern such as ``"big/*.parquet"``, or a list of paths
     target : str
         The column of labels.
-    drop : tuple of str
+    drop : str or tuple of str
         Columns to leave out; they are not read.
     meaning : mapping, optional
         The label that each value of the target stands for, such as ``{"yes": 1, "no": 0}``; other values are an error.
@@ -45,7 +45,7 @@ def open_files(
     Source
         Takes the place of X in `auc_posterior`, `cbauc`, `ScoreStats.from_data` and `fit_logistic`.
     """
-    source = ParquetSource.of(paths, target, drop=drop, meaning=meaning)
+    source = ParquetSource.of(paths, target, drop=(drop,) if isinstance(drop, str) else tuple(drop), meaning=meaning)
     if not spread:
         return source
     try:

@@ -14,9 +14,10 @@ import numpy as np
 from foldless import _check
 from foldless._pullback import unfold
 from foldless._steps import is_estimator
-from foldless.anatomy import LinearView, dismantled, take_apart
+from foldless.anatomy import LinearView, dismantled, same_names, take_apart
 from foldless.errors import EstimatorError, InputError
 from foldless.sources import Source, as_source
+from foldless.sources.block import Block, no_rows
 from foldless.sources.device import is_device_array
 from foldless.sources.matrix import LazyMatrix
 
@@ -29,13 +30,18 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
         source = source.with_features([str(n) for n in fitted_names])
-    labels = _check.as_labels(source.labels(), pos_label=pos_label, classes=_classes(estimator))
-    probe = _probe(source)
-    view = _probe_view(estimator, probe, labels)
+    found = source.labels()
+    labels = _check.as_labels(found, pos_label=pos_label, classes=_classes(estimator))
+    if hasattr(source, "repeating"):
+        source = source.repeating(found)
+    first = _first(source)
+    if fitted_names is not None and first.names is not None:
+        same_names([str(n) for n in fitted_names], list(first.names))
+    view = _probe_view(estimator, first.X[:PROBE_ROWS], labels)
     steps = tuple(dismantled(estimator)[0]) if is_estimator(estimator) else ()
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), Applied(steps))
     return LinearView(
-        matrix, labels, view.weights, view.intercept, view.estimator, view.flipped, _without_unnamed(view.notes, source)
+        matrix, labels, view.weights, view.intercept, view.estimator, view.flipped, _remarks(view.notes, source, first)
     )
 
 
@@ -73,12 +79,12 @@ def _classes(estimator: Any) -> Any:
     return classes if classes is not None and len(classes) == 2 else None
 
 
-def _probe(source: Source) -> Any:
-    """A few rows to map weights back on."""
+def _first(source: Source) -> Block:
+    """The first rows: weights are mapped back on some of them."""
     block = next(source.blocks(), None)
     if block is None:
-        raise InputError("X is empty: got no rows, expected at least one.")
-    return block.X[:PROBE_ROWS]
+        raise no_rows()
+    return block
 
 
 def _probe_view(estimator: Any, probe: Any, labels: _check.Labels) -> LinearView:
@@ -89,6 +95,7 @@ def _probe_view(estimator: Any, probe: Any, labels: _check.Labels) -> LinearView
     return take_apart(estimator, probe, made_up, pos_label=labels.positive_label)
 
 
-def _without_unnamed(notes: tuple[str, ...], source: Any) -> tuple[str, ...]:
-    """Columns of files were chosen by name: the remark that their order is unknown does not hold."""
-    return tuple(n for n in notes if "X has no names" not in n) if hasattr(source, "with_features") else notes
+def _remarks(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
+    """The notes; where columns are known by name, the remark that their order is unknown does not hold."""
+    by_name = hasattr(source, "with_features") or first.names is not None
+    return tuple(n for n in notes if "X has no names" not in n) if by_name else notes
