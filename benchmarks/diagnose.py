@@ -1,6 +1,6 @@
 """How often `diagnose` finds what is wrong, and how often it stays silent where nothing is.
 
-    python benchmarks/diagnose.py [replicates]
+    python benchmarks/diagnose.py 50 > results/diagnose.md
 
 Gaussian data with two classes, logistic regression after a StandardScaler. Each fault is then put in by hand: copies of
 half of the rows (equal, or with noise of 2 % of the spread) shuffled in, log-normal columns, one class with four times
@@ -97,6 +97,10 @@ def diagnosed(make: Callable[[Rng, int, int], Data], seed: int, N: int, P: int) 
 
 
 def main(replicates: int) -> None:
+    print("# What `diagnose` finds\n")
+    print(f"Command: `python benchmarks/diagnose.py {replicates} > results/diagnose.md`.")
+    print(f"Logistic regression on {replicates} Gaussian data sets of each shape, with one fault put in by hand: share in")
+    print("which it is flagged.\n")
     print(f"| fault | {' | '.join(f'{N} x {P}' for N, P in SHAPES)} |\n|---|" + "--:|" * len(SHAPES))
     for fault, (make, name) in FAULTS.items():
         shares = [np.mean([name in diagnosed(make, s, *shape).flagged for s in range(replicates)]) for shape in SHAPES]

@@ -3,7 +3,8 @@
     python benchmarks/kills.py --kills 30 --seed 0
 
 Each command (`reproduce`, `benchmark accuracy`, `report`) is killed in turn, by SIGKILL or by SIGINT, at a moment drawn
-uniformly from the length of an undisturbed run, and started again in the same folder with --resume. After each kill
+uniformly from the length of an undisturbed run, or just after a further task was finished, and started again in the
+same folder with --resume. After each kill
 every file must be whole and every finished task still there; when a run comes to its end, every file must be that of
 the undisturbed run, and the next run begins in a new folder. A run that ends before its kill does not count as one.
 """
@@ -40,6 +41,7 @@ finally:
 BEGUN = b"begun\n"
 TABLE, TASKS, HIDDEN = "table.csv", "tasks.jsonl", "."
 ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".svg": b"</svg>", ".csv": b"\n", ".md": b"\n"}
+SHORTLY = 0.05  # seconds after a task, the length of a few tasks
 PATIENCE = 300  # seconds for a run that nobody disturbs; it takes a few
 
 
@@ -53,10 +55,10 @@ class Victim:
 
 
 VICTIMS = (
-    Victim("reproduce", ("reproduce", "fig3", "--quick", "--iterations", "5", "--out", "out")),
+    Victim("reproduce", ("reproduce", "fig3", "--quick", "--iterations", "10", "--out", "out")),
     Victim(
         "benchmark accuracy",
-        ("benchmark", "accuracy", "--quick", "--replicates", "2", "--methods", "loo,cv5", "--out", "out"),
+        ("benchmark", "accuracy", "--quick", "--replicates", "5", "--methods", "loo,cv5", "--out", "out"),
     ),
     Victim("report", ("report", TABLE, "--target", "y", "-o", "report.html"), again=()),
 )
@@ -134,11 +136,13 @@ def _finish(victim: Victim, folder: Path, *, again: bool = True) -> None:
 
 def _disturbed(victim: Victim, folder: Path, rng: random.Random, seconds: float, tally: Tally) -> bool:
     """Start, wait, kill, look; False where the run was over before the kill."""
-    how, delay = rng.choice([signal.SIGKILL, signal.SIGINT]), rng.uniform(0, seconds)
+    how, amid, share = rng.choice([signal.SIGKILL, signal.SIGINT]), rng.random() < 0.5, rng.random()
     before = _finished_tasks(folder)
     process = _started(victim, folder, again=True)
+    if amid and victim.again:
+        _await_task(process, folder, before)
     try:
-        process.wait(delay)
+        process.wait(share * (SHORTLY if amid and victim.again else seconds))
     except subprocess.TimeoutExpired:
         process.send_signal(how)
     _, said = process.communicate(timeout=PATIENCE)
@@ -152,6 +156,11 @@ def _disturbed(victim: Victim, folder: Path, rng: random.Random, seconds: float,
     tally.kills[how.name] += 1
     tally.amid += after != before
     return True
+
+
+def _await_task(process: subprocess.Popen[bytes], folder: Path, before: bytes) -> None:
+    while process.poll() is None and _finished_tasks(folder) == before:
+        time.sleep(0.001)
 
 
 def _check_end(victim: Victim, code: int, how: signal.Signals, said: str) -> None:

@@ -187,13 +187,16 @@ def test_weights_keep_their_digits(data):
         fl.cbauc([["a"], [1.0, 2.0]], torch.asarray(X), y)
 
 
-def test_arrays_that_may_not_be_written_to_are_read_without_a_word(data):
-    """Labels and weights from a memory map, say."""
+def test_labels_and_weights_of_any_layout_are_read_without_a_word(data):
+    """From a memory map that may not be written to, backwards, or in the byte order of another machine."""
     X, y, w, _ = data
     fixed = [np.array(a) for a in (y, w)]
     for array in fixed:
         array.flags.writeable = False
-    assert fl.cbauc(fixed[1], torch.asarray(X), fixed[0]) == pytest.approx(fl.cbauc(w, X, y), rel=1e-12)
+    table, expected = torch.asarray(X), pytest.approx(fl.cbauc(w, X, y), rel=1e-12)
+    assert fl.cbauc(fixed[1], table, fixed[0]) == expected
+    assert fl.cbauc(w[::-1].copy()[::-1], table, y[::-1].copy()[::-1]) == expected
+    assert fl.cbauc(w.astype(">f8"), table, y.astype(">i8")) == expected
 
 
 def test_missing_labels_are_counted(data):

@@ -19,6 +19,7 @@ from foldless.cli.app import app
 from foldless.honest.separation import separation
 from foldless.rate_pair import SharedScale
 from foldless.student import StudentEffect
+from sklearn_versions import VERSION
 
 rng = np.random.default_rng(0)
 Y = np.arange(40) % 2
@@ -237,6 +238,8 @@ def test_rows_that_differ_by_rounding_alone_are_refused():
 
 def test_discriminant_that_fits_the_other_rows_exactly_is_refused():
     """Without one pair of rows the scatter within the classes vanished: scores were infinite and the AUC was nan."""
+    if VERSION < (1, 9):
+        pytest.skip("the covariance was divided by N - 2 then, and rounding leaves something finite")
     A, y = np.eye(3)[[0, 2, 2, 1, 2, 1, 1]], np.arange(7) % 2
     model = LinearDiscriminantAnalysis(priors=[0.2, 0.8])
     with warnings.catch_warnings():

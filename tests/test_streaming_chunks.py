@@ -207,7 +207,7 @@ def test_columns_that_hold_no_numbers_are_named(data, tmp_path):
     others = {"day": [day] * N, "length": [datetime.timedelta(1)] * N, "text": ["1.5"] * N}
     for name, values in others.items():
         path = written(tmp_path / f"{name}.parquet", X, y, **{name: values})
-        with pytest.raises(fl.InputError, match=rf"holds no numbers in column '{name}' \("):
+        with pytest.raises(fl.InputError, match=rf"column '{name}' holds .*, expected numbers"):
             fl.cbauc(np.ones(P + 1), path, "label")
         assert fl.cbauc(w, open_files(path, "label", drop=name)) == pytest.approx(fl.cbauc(w, X, y), rel=1e-12)
         named = LogisticRegression().fit(pd.DataFrame(X, columns=NAMES), y)

@@ -136,10 +136,10 @@ class ParquetSource:
 
 def _refuse_other_kinds(file: str, schema: Any, names: list[str]) -> None:
     """Dates and text that looks like numbers could be converted, and would mean nothing."""
-    unfit = [f"{name!r} ({schema.field(name).type})" for name in names if not _is_number(schema.field(name).type)]
+    unfit = [f"{name!r} holds {schema.field(name).type}" for name in names if not _is_number(schema.field(name).type)]
     if unfit:
         shown = ", ".join(unfit[:5]) + (f" and {len(unfit) - 5} more" if len(unfit) > 5 else "")
-        raise InputError(f"{file} holds no numbers in column {shown}: encode it, or leave it out with drop=.")
+        raise InputError(f"{file}: column {shown}, expected numbers: encode it or leave it out (drop= of open_files).")
 
 
 def _is_number(kind: Any) -> bool:

@@ -82,7 +82,7 @@ def _numbers(y: Any) -> Array:
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype.kind not in "biuf":
         raise InputError(f"with X on a device, y must hold numbers, got {values.dtype}: encode the labels as 0 and 1.")
-    return values if values.flags.writeable else values.copy()
+    return np.require(values, values.dtype.newbyteorder("="), ["C", "W"])  # PyTorch takes no others
 
 
 def _weights(w: Any) -> Floats:
