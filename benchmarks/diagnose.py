@@ -99,8 +99,8 @@ def diagnosed(make: Callable[[Rng, int, int], Data], seed: int, N: int, P: int) 
 def main(replicates: int) -> None:
     print("# What `diagnose` finds\n")
     print(f"Command: `python benchmarks/diagnose.py {replicates} > results/diagnose.md`.")
-    print(f"Logistic regression on {replicates} Gaussian data sets of each shape, with one fault put in by hand: share in")
-    print("which it is flagged.\n")
+    print(f"Logistic regression on {replicates} Gaussian data sets of each shape, one fault put in by hand:")
+    print("share in which it is flagged.\n")
     print(f"| fault | {' | '.join(f'{N} x {P}' for N, P in SHAPES)} |\n|---|" + "--:|" * len(SHAPES))
     for fault, (make, name) in FAULTS.items():
         shares = [np.mean([name in diagnosed(make, s, *shape).flagged for s in range(replicates)]) for shape in SHAPES]

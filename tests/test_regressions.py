@@ -253,3 +253,11 @@ def test_ebauc_of_numbers_whose_squares_overflow_is_refused():
     """Python's own OverflowError came out."""
     with pytest.raises(fl.InputError, match=r"overflow.*rescale X"):
         baselines.ebauc(np.ones(3), X * 1e200, Y)
+
+
+def test_columns_whose_squares_overflow_are_refused_under_the_scaled_identity_prior():
+    """1e308 in one column: the trace of the prior's scale overflowed with a warning of NumPy's."""
+    X, y = np.random.default_rng(0).normal(size=(8, 2)), np.arange(8) % 2
+    X[3, 1] = 1e308
+    with pytest.raises(fl.InputError, match="overflow"):
+        fl.cbauc([1.0, 0.0], X, y, prior=fl.Prior.scaled_identity())

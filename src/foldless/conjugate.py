@@ -87,9 +87,12 @@ def posterior_trace(prior: Prior, negative: Moments, positive: Moments) -> float
     """tr(S*) from column means and scatters, in O(P): no matrix is formed."""
     P = len(negative.mean)
     total = prior.scale_trace(P)
-    for moments, nu, mean in zip((negative, positive), (prior.nu0, prior.nu1), prior.mean_vectors(P), strict=True):
-        total += float(np.sum(moments.scatter))
-        total += _shrinkage(moments.n, nu) * float(np.sum(np.square(moments.mean - mean)))
+    with np.errstate(over="ignore"):
+        for moments, nu, mean in zip((negative, positive), (prior.nu0, prior.nu1), prior.mean_vectors(P), strict=True):
+            total += float(np.sum(moments.scatter))
+            total += _shrinkage(moments.n, nu) * float(np.sum(np.square(moments.mean - mean)))
+    if not np.isfinite(total):
+        raise InputError("the squares of the columns overflow: rescale X, for example with StandardScaler.")
     return total
 
 
