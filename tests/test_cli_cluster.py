@@ -304,7 +304,7 @@ def test_without_dask_the_extra_is_named(files, monkeypatch):
 def two_workers():
     """Address of a cluster of two processes, none of whose clients is in use here."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as two:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as two:
         yield two.scheduler_address
 
 

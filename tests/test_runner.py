@@ -78,7 +78,7 @@ def test_a_running_dask_cluster_is_used_and_left_alone(alone, tmp_path):
     """Also for the other benchmark: `--scheduler` takes an address."""
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as running:
+    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as running:
         address = running.scheduler_address
         options = ("--backend", "dask", "--scheduler", address, "--out")
         result = command("reproduce", "fig3", "--quick", "--iterations", 2, *options, tmp_path / "paper")

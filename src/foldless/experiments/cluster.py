@@ -81,7 +81,7 @@ def _local(jobs: int) -> Iterator[Any]:
     # One thread each: tasks are mostly Python, and set warnings and threads of linear algebra for their process.
     with (
         LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+            n_workers=jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as processes,
         Client(processes, set_as_default=False) as client,
     ):
