@@ -261,3 +261,17 @@ def test_columns_whose_squares_overflow_are_refused_under_the_scaled_identity_pr
     X[3, 1] = 1e308
     with pytest.raises(fl.InputError, match="overflow"):
         fl.cbauc([1.0, 0.0], X, y, prior=fl.Prior.scaled_identity())
+
+
+def test_groups_whose_deviations_cancel_leave_a_variance():
+    """Few rows, two scores: the clustered variance was 0 and the mean of the posterior nan."""
+    post = fl.auc_posterior_from_scores([1, 1, 0, 0, 0, 1], [0.0, 0, 1, 0, 0, 1], groups=[1, 0, 1, 0, 1, 1])
+    assert 0 < post.mean < 1
+    assert post.sd > 0
+
+
+def test_scores_that_overflow_are_refused_with_a_covariance_per_class():
+    """Squares of 1e155 and more: an InputError, without a warning of NumPy's."""
+    X, y = 1e160 * np.array([[1.0], [2.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    with pytest.raises(fl.InputError):
+        fl.error_posterior([1.0], X, y, method="in-sample", covariance="per-class")

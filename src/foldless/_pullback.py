@@ -29,6 +29,8 @@ MAX_ROWS = 512  # rows on which affine maps are checked
 PROBE_CELLS = 2**22  # cells of one block of probe rows: 32 MB
 RTOL = 1e-6
 
+MAX_QUOTED = 200  # letters of another's message
+
 
 @dataclass(frozen=True)
 class Unfolded:
@@ -99,7 +101,8 @@ def refuse_nonfinite(X: Any) -> None:
 
 
 def _first_line(err: Exception) -> str:
-    return (str(err).strip().splitlines() or [type(err).__name__])[0].rstrip(".")
+    line = (str(err).strip().splitlines() or [type(err).__name__])[0].rstrip(".")
+    return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]} ..."
 
 
 def n_rows(X: Any) -> int:

@@ -98,8 +98,10 @@ def posterior_trace(prior: Prior, negative: Moments, positive: Moments) -> float
 
 def class_update(moments: Moments, nu: float, mean: Any, scale: Any, df: float) -> tuple[Any, float, Any]:
     """(m*, nu*, unit) of one class with a covariance of its own (Dalton and Dougherty's version)."""
-    s = scale + moments.scatter + _shrinkage(moments.n, nu) * np.square(moments.mean - mean)
-    _need_spread(s, np.square(moments.mean))
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in the next line but one
+        s = scale + moments.scatter + _shrinkage(moments.n, nu) * np.square(moments.mean - mean)
+        level = np.square(moments.mean)
+    _need_spread(s, level)
     return _posterior_mean(moments, nu, mean), nu + moments.n, np.sqrt(s / df)
 
 

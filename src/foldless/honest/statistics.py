@@ -22,6 +22,7 @@ Bools = npt.NDArray[np.bool_]
 # Small samples vary more than their plug-in variances say: a factor 1 + 4/N, measured where the truth is known.
 SMALL_SAMPLE = 4.0
 MAX_KURTOSIS_FACTOR = 3.0
+LEAST_CLUSTERED = 0.01  # of the variance of independent rows: in few groups the deviations may cancel by accident
 MAX_SCORES = 2000  # per class, when all pairs of held-out scores are compared
 
 
@@ -83,10 +84,12 @@ class Spread:
 
     def mean_variance(self) -> float:
         """Variance of the difference of the class means; clustered over groups, which may hold both classes."""
+        independent = self.v1 / self.row1.size + self.v0 / self.row0.size
         if self.groups1 is None or self.groups0 is None:
-            return self.v1 / self.row1.size + self.v0 / self.row0.size
+            return independent
         effects = np.concatenate([_deviations(self.row1), _deviations(self.row0)])
-        return clustered_square(effects, np.concatenate([self.groups1, self.groups0]))
+        clustered = clustered_square(effects, np.concatenate([self.groups1, self.groups0]))
+        return max(clustered, LEAST_CLUSTERED * independent)
 
     def df(self) -> int:
         if self.groups1 is None or self.groups0 is None:
