@@ -28,7 +28,6 @@ WAY_OUT = "score rows that it was not trained on and pass them to auc_posterior_
 MAX_ROWS = 512  # rows on which affine maps are checked
 PROBE_CELLS = 2**22  # cells of one block of probe rows: 32 MB
 RTOL = 1e-6
-
 MAX_QUOTED = 200  # letters of another's message
 
 
