@@ -10,7 +10,9 @@ import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless import baselines
@@ -275,3 +277,11 @@ def test_scores_that_overflow_are_refused_with_a_covariance_per_class():
     X, y = 1e160 * np.array([[1.0], [2.0], [4.0], [5.0]]), [0, 0, 1, 1]
     with pytest.raises(fl.InputError):
         fl.error_posterior([1.0], X, y, method="in-sample", covariance="per-class")
+
+
+def test_scores_that_overflow_behind_a_step_are_refused():
+    """Rows far beyond those the scaler saw: NumPy's warning about a product came out."""
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    model[-1].coef_ = model[-1].coef_ * 1e50
+    with pytest.raises(fl.InputError, match=r"scores overflow behind 'standardscaler'.*rescale X"):
+        fl.auc_posterior(model, 1e280 * X, Y)

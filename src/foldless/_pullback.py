@@ -189,7 +189,7 @@ def _way_back(name: str, step: Any, rows: Any) -> Pull:
     """Weights through one step: by its mask for a selector, by probing otherwise; checked on the rows either way."""
 
     def pull(v: Floats) -> tuple[Floats, float]:
-        R, expected = _numeric(name, step, rows), _dense(applied(name, step, rows)) @ v
+        R, expected = _numeric(name, step, rows), _scores(name, _dense(applied(name, step, rows)), v)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -201,6 +201,14 @@ def _way_back(name: str, step: Any, rows: Any) -> Pull:
         return w, c
 
     return pull
+
+
+def _scores(name: str, transformed: Floats, v: Floats) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = np.asarray(transformed @ v)
+    if not np.all(np.isfinite(scores)):
+        raise InputError(f"the scores overflow behind {name!r}: rescale X, or the weights that follow this step.")
+    return scores
 
 
 def _by_mask(step: Any, v: Floats, width: int) -> tuple[Floats, float] | None:
