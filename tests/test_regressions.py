@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless import baselines
@@ -280,8 +279,9 @@ def test_scores_that_overflow_are_refused_with_a_covariance_per_class():
 
 
 def test_scores_that_overflow_behind_a_step_are_refused():
-    """Rows far beyond those the scaler saw: NumPy's warning about a product came out."""
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
-    model[-1].coef_ = model[-1].coef_ * 1e50
-    with pytest.raises(fl.InputError, match=r"scores overflow behind 'standardscaler'.*rescale X"):
-        fl.auc_posterior(model, 1e280 * X, Y)
+    """A step that had seen the labels and enlarges: NumPy's warning about a product came out."""
+    model = make_pipeline(LinearDiscriminantAnalysis(), LogisticRegression()).fit(X, Y)
+    model[0].scalings_ = model[0].scalings_ * 1e300
+    model[-1].coef_ = model[-1].coef_ * 1e20
+    with pytest.raises(fl.InputError, match=r"scores overflow behind 'lineardiscriminantanalysis'.*rescale X"):
+        fl.auc_posterior(model, X, Y)
