@@ -100,8 +100,8 @@ def test_posterior_equals_direct_quadrature():
     def unnormalised(delta):
         sd = np.sqrt(statistic.variance(delta))
         likelihood = student.pdf((statistic.estimate - delta) / sd, statistic.df) / sd
-        useful = 2 * norm.cdf(delta / 0.2) * norm.pdf(delta, 0, 2.5)
-        return likelihood * (0.16 * norm.pdf(delta, 0, 0.1) + 0.84 * useful)
+        useful = 2 * norm.cdf(delta / 0.6) * norm.pdf(delta, 0, 3)
+        return likelihood * (0.13 * norm.pdf(delta, 0, 0.22) + 0.87 * useful)
 
     effect = separation_posterior(statistic, fl.EffectPrior.default())
     points = [0.0, statistic.estimate]

@@ -2,13 +2,14 @@
 
     dhat | delta ~ delta + sqrt(V(delta)) t_{n-2}
 
-When every pair is ordered, that likelihood reads the margin as if the normal tail were known;
-the evidence of the order alone is then blended in.
+When every pair is ordered, that likelihood reads the margin as if the normal tail were known. As far as the margin
+exceeds what makes such an order nearly sure, the evidence of the order alone takes its place.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
@@ -19,7 +20,7 @@ from foldless.grid import GridEffect
 from foldless.honest.statistics import SeparationStatistic
 
 LOW, HIGH = -4.0, 10.0
-RANK_SHARE = 0.5
+SURE_ORDER = 0.9
 
 
 @dataclass(frozen=True)
@@ -27,19 +28,19 @@ class EffectPrior:
     """Prior of the separation delta of a classifier (AUC = Phi(delta / sqrt 2)) for ``method="loo"``.
 
     A share `chance` of classifiers is at chance, N(0, chance_sd^2); the others follow
-    2 Phi(delta/soft) N(0, scale^2): hardly ever worse than chance. An infinite `scale` is flat.
+    2 Phi(delta/soft) N(0, scale^2): seldom worse than chance. An infinite `scale` is flat.
 
     Examples
     --------
     >>> from foldless import EffectPrior
     >>> EffectPrior.default()
-    EffectPrior(chance=0.16, chance_sd=0.1, soft=0.2, scale=2.5)
+    EffectPrior(chance=0.13, chance_sd=0.22, soft=0.6, scale=3.0)
     """
 
-    chance: float = 0.16
-    chance_sd: float = 0.1
-    soft: float = 0.2
-    scale: float = 2.5
+    chance: float = 0.13
+    chance_sd: float = 0.22
+    soft: float = 0.6
+    scale: float = 3.0
 
     def __post_init__(self) -> None:
         if not 0 <= as_number(self.chance, "chance") < 1:
@@ -50,7 +51,7 @@ class EffectPrior:
 
     @classmethod
     def default(cls) -> EffectPrior:
-        """One classifier in six is at chance, the rest are hardly ever worse than chance."""
+        """One classifier in eight is at chance, the rest are seldom worse than chance."""
         return cls()
 
     @classmethod
@@ -78,14 +79,13 @@ def separation_posterior(statistic: SeparationStatistic, prior: EffectPrior) -> 
     """Posterior of delta, given the statistic of honest scores."""
     points = _grid(statistic)
     log_prior = prior.log_density(points)
-    ordered = statistic.pair_auc in (0.0, 1.0)
-    if np.isinf(statistic.estimate):
-        return GridEffect(points, log_prior + _order_evidence(statistic, points))
-    margin = log_prior + _margin_evidence(statistic, points)
-    if not ordered:
-        return GridEffect(points, margin)
+    share = _share_of_order(statistic)
+    if share == 0:
+        return GridEffect(points, log_prior + _margin_evidence(statistic, points))
     order = log_prior + _order_evidence(statistic, points)
-    return GridEffect(points, _pooled(points, margin, order))
+    if share == 1:
+        return GridEffect(points, order)
+    return GridEffect(points, _pooled(points, log_prior + _margin_evidence(statistic, points), order, share))
 
 
 def _grid(statistic: SeparationStatistic) -> Floats:
@@ -102,25 +102,44 @@ def _margin_evidence(statistic: SeparationStatistic, delta: Floats) -> Floats:
     return np.asarray(-(df + 1) / 2 * np.log1p(squared) - 0.5 * np.log(variance))
 
 
-def _order_evidence(statistic: SeparationStatistic, delta: Floats) -> Floats:
-    """log P(every positive scores above every negative | delta) for normal scores.
+def _share_of_order(statistic: SeparationStatistic) -> float:
+    """How much of the posterior comes from the order alone: the part of the margin that goes beyond a sure order.
 
-    With x the largest negative score, n0 phi(x) Phi(x)^(n0-1) its density and Phi(delta - x)^n1 the
-    chance that all positives lie above it. Training noise makes the rows worth less.
+    At the separation where all pairs are in order with probability 0.9 they hardly tell it from a larger one: what the
+    margin adds from there on is the normal law, not the rows.
     """
-    n0 = statistic.units0 / (1 + statistic.noise_share)
-    n1 = statistic.units1 / (1 + statistic.noise_share)
-    x, separations = np.linspace(-7, 9, 161), np.linspace(LOW, HIGH, 141)
-    largest = np.log(n0) - 0.5 * x**2 + (n0 - 1) * log_ndtr(x)
-    above = n1 * log_ndtr(separations[:, None] - x)
-    evidence = logsumexp(largest + above, axis=1)
+    if np.isinf(statistic.estimate):
+        return 1.0
+    if statistic.pair_auc not in (0.0, 1.0):
+        return 0.0
+    separations, log_chance = _chance_of_order(statistic.units0, statistic.units1)
+    sure = float(np.interp(np.log(SURE_ORDER), log_chance, separations))
+    return max(0.0, 1 - sure / abs(statistic.estimate))
+
+
+def _order_evidence(statistic: SeparationStatistic, delta: Floats) -> Floats:
+    """log P(the order that was seen | delta)."""
+    separations, log_chance = _chance_of_order(statistic.units0, statistic.units1)
     toward = delta if statistic.pair_auc > 0.5 else -delta
     # Smooth in delta, so a coarse table will do: this is the one costly step of the posterior.
-    return np.asarray(np.interp(toward, separations, evidence))
+    return np.asarray(np.interp(toward, separations, log_chance))
 
 
-def _pooled(points: Floats, margin: Floats, order: Floats) -> Floats:
-    """Half the posterior from the margin, half from the order alone."""
+@lru_cache(maxsize=8)
+def _chance_of_order(n0: int, n1: int) -> tuple[Floats, Floats]:
+    """log P(every positive scores above every negative | delta) for normal scores, and the deltas of this table.
+
+    With x the largest negative score, n0 phi(x) Phi(x)^(n0-1) is its density and Phi(delta - x)^n1 the
+    chance that all positives lie above it.
+    """
+    x, separations = np.linspace(-7, 9, 161), np.linspace(LOW, HIGH, 141)
+    largest = np.log(n0 * (x[1] - x[0])) - 0.5 * np.log(2 * np.pi) - 0.5 * x**2 + (n0 - 1) * log_ndtr(x)
+    above = n1 * log_ndtr(separations[:, None] - x)
+    return separations, np.asarray(logsumexp(largest + above, axis=1))
+
+
+def _pooled(points: Floats, margin: Floats, order: Floats, share: float) -> Floats:
+    """The posterior from the margin and that from the order alone, mixed."""
     densities = [GridEffect(points, part).density for part in (margin, order)]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log((1 - RANK_SHARE) * densities[0] + RANK_SHARE * densities[1]))
+        return np.asarray(np.log((1 - share) * densities[0] + share * densities[1]))

@@ -19,8 +19,11 @@ from foldless.honest.separation import separation
 
 Bools = npt.NDArray[np.bool_]
 
-# Small samples vary more than their plug-in variances say: a factor 1 + 4/N, measured where the truth is known.
+# Small samples vary more than their plug-in variances say: a factor 1 + 4/n, with n the rows that training noise
+# leaves. In the variance of the scale that noise enters with a power between one and two. Both were measured where the
+# truth is known.
 SMALL_SAMPLE = 4.0
+NOISE_IN_SCALE = 1.5
 MAX_KURTOSIS_FACTOR = 3.0
 LEAST_CLUSTERED = 0.01  # of the variance of independent rows: in few groups the deviations may cancel by accident
 MAX_SCORES = 2000  # per class, when all pairs of held-out scores are compared
@@ -100,11 +103,12 @@ class Spread:
 def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     """The statistic of honest scores, clustered if they came with groups.
 
-    V(delta) = (1 + 4/N)(1 + rho)(s1/n1 + s0/n0) + (1 + 2 rho) k delta^2/8 (s1^2/(n1-1) + s0^2/(n0-1)),  s_k = v_k / v.
+    V(delta) = (1 + 4 r/N) r (s1/n1 + s0/n0) + (1 + 1.5 rho) k delta^2/8 (s1^2/(n1-1) + s0^2/(n0-1)),
+    with r = 1 + rho and s_k = v_k / v.
 
-    The factor 1 + rho: every pair of rows enters the leave-one-out statistic twice (each tests the model that
+    The factor r: every pair of rows enters the leave-one-out statistic twice (each tests the model that
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
-    scale, in which that noise enters squared: (1 + rho)^2, nearly 1 + 2 rho; k = (kurtosis - 1)/2, at least 1.
+    scale; k = (kurtosis - 1)/2, at least 1.
     """
     diff = removed.without_pair1 - removed.without_pair0
     codes = removed.groups
@@ -133,8 +137,8 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
     return SeparationStatistic(
         estimate=separation(diff, np.sqrt(spread.v)),
-        mean_variance=(1 + SMALL_SAMPLE / (units0 + units1)) * (1 + noise_share) * spread.mean_variance() / spread.v,
-        scale_variance=(1 + 2 * noise_share)
+        mean_variance=noise_in_mean(noise_share, units0 + units1) * spread.mean_variance() / spread.v,
+        scale_variance=noise_in_scale(noise_share)
         * _kurtosis_factor(spread)
         * (s1**2 / max(units1 - 1, 1) + s0**2 / max(units0 - 1, 1))
         / 8,
@@ -144,6 +148,17 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
         df=spread.df(),
         pair_auc=auc,
     )
+
+
+def noise_in_mean(noise_share: float, n: int) -> float:
+    """Factor by which training noise enlarges the variance of the mean difference of n units."""
+    worth = n / (1 + noise_share)
+    return (1 + SMALL_SAMPLE / worth) * n / worth
+
+
+def noise_in_scale(noise_share: float) -> float:
+    """The same for the variance of the scale."""
+    return 1 + NOISE_IN_SCALE * noise_share
 
 
 def unit_size(scores: Floats) -> Floats:

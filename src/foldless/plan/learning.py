@@ -17,7 +17,7 @@ from foldless.grid import GridEffect
 from foldless.honest import MAX_ROWS
 from foldless.honest.analysis import Analysis
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.statistics import SMALL_SAMPLE, SeparationStatistic
+from foldless.honest.statistics import SeparationStatistic, noise_in_mean, noise_in_scale
 from foldless.plan import precision
 from foldless.plan.growth import grown
 from foldless.sources import refuse_stream
@@ -177,14 +177,14 @@ def _future(
     after = precision.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
     gain0, gain1 = after[0] / before[0], after[1] / before[1]
     shrunk = (1 / gain0 + 1 / gain1) / 2
-    small = (1 + SMALL_SAMPLE / sum(after)) / (1 + SMALL_SAMPLE / sum(before))
+    in_mean = noise_in_mean(later, sum(after)) / noise_in_mean(rho, sum(before))
     units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
     delta = float(effect.ppf(0.5))
     return replace(
         statistic,
         estimate=delta,
-        mean_variance=statistic.mean_variance * shrunk * small * (1 + later) / (1 + rho),
-        scale_variance=statistic.scale_variance * shrunk * (1 + 2 * later) / (1 + 2 * rho),
+        mean_variance=statistic.mean_variance * shrunk * in_mean,
+        scale_variance=statistic.scale_variance * shrunk * noise_in_scale(later) / noise_in_scale(rho),
         noise_share=later,
         units0=units[0],
         units1=units[1],

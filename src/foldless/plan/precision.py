@@ -17,18 +17,17 @@ from foldless.effect import SQRT2
 from foldless.grid import GridEffect
 from foldless.honest import MAX_ROWS
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
-from foldless.honest.statistics import SMALL_SAMPLE, SeparationStatistic
+from foldless.honest.statistics import SeparationStatistic, noise_in_mean, noise_in_scale
 
 OUTCOMES = (np.arange(11) + 0.5) / 11  # quantiles of dhat that the width is averaged over
 
 
 def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> SeparationStatistic:
     """Statistic of n0 + n1 normal scores of equal variance that turn out to be delta apart."""
-    small = 1 + SMALL_SAMPLE / (n0 + n1)
     return SeparationStatistic(
         estimate=delta,
-        mean_variance=small * (1 + noise_share) * (1 / n0 + 1 / n1),
-        scale_variance=(1 + 2 * noise_share) * (1 / (n0 - 1) + 1 / (n1 - 1)) / 8,
+        mean_variance=noise_in_mean(noise_share, n0 + n1) * (1 / n0 + 1 / n1),
+        scale_variance=noise_in_scale(noise_share) * (1 / (n0 - 1) + 1 / (n1 - 1)) / 8,
         noise_share=noise_share,
         units0=n0,
         units1=n1,

@@ -30,9 +30,9 @@ from foldless.honest.multi.result import ClassScores
 from foldless.honest.result import Removed
 from foldless.honest.separation import MIN_TAIL
 from foldless.honest.statistics import (
-    SMALL_SAMPLE,
     SeparationStatistic,
     Spread,
+    noise_in_mean,
     statistic_of_removed,
     statistic_of_scores,
 )
@@ -185,7 +185,7 @@ def average(source: Source, components: Sequence[Component]) -> SeparationStatis
     side = max(2, round(counts.size**2 / np.sum(1.0 / counts) / 2))
     return SeparationStatistic(
         estimate=estimate,
-        mean_variance=(1 + SMALL_SAMPLE / counts.sum()) * (1 + noise_share) * variance,
+        mean_variance=noise_in_mean(noise_share, int(counts.sum())) * variance,
         scale_variance=float(scale @ scale),
         noise_share=noise_share,
         units0=side,
