@@ -285,3 +285,14 @@ def test_scores_that_overflow_behind_a_step_are_refused():
     model[-1].coef_ = model[-1].coef_ * 1e20
     with pytest.raises(fl.InputError, match=r"scores overflow behind 'lineardiscriminantanalysis'.*rescale X"):
         fl.auc_posterior(model, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("ask", "prior"),
+    [(fl.auc_posterior, None), (fl.error_posterior, None), (fl.auc_posterior, fl.Prior.adaptive())],
+)
+def test_scores_that_overflow_for_weights_of_unit_length_are_refused(ask, prior):
+    """Tiny weights on huge columns: the scores are finite, those of longer weights are not, and NumPy warned."""
+    table = 1e308 * (1 + 0.1 * Y[:, None]) * np.ones(12)
+    with pytest.raises(fl.InputError, match=r"rescale X"):
+        ask(np.full(12, 1e-10), table, Y, method="in-sample", prior=prior)

@@ -15,10 +15,12 @@ from foldless._check import Floats
 from foldless.anatomy import LinearView
 from foldless.conjugate import ScorePosterior, class_update, degrees_of_freedom, posterior_trace, update
 from foldless.effect import SQRT2, Effect
+from foldless.errors import PriorError
 from foldless.evidence import adaptive_effect, spectrum
 from foldless.grid import GridEffect
 from foldless.moments import ScoreStats, feature_moments, prepared
 from foldless.prior import Prior
+from foldless.sources.matrix import LazyMatrix
 from foldless.student import StudentEffect
 
 
@@ -30,7 +32,8 @@ def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prio
     """
     exponent = np.frexp(np.max(np.abs(weights), axis=0))[1]
     trace = posterior_trace(prior, *feature_moments(X, positive)) if prior.family == "scaled-identity" else None
-    stats = ScoreStats.from_classes(np.ldexp(scores, -exponent), positive)
+    with np.errstate(over="ignore"):  # `update` refuses what has overflowed
+        stats = ScoreStats.from_classes(np.ldexp(scores, -exponent), positive)
     return update(stats, prior.along(np.ldexp(weights, -exponent)), trace=trace).scaled(np.ldexp(1.0, exponent))
 
 
@@ -60,9 +63,15 @@ def separation(view: LinearView, prior: Prior) -> Effect:
 
 def adaptive_separation(X: Any, positive: Any, weights: Floats, scores: Floats) -> GridEffect:
     """The same under `Prior.adaptive()`, whose hyperparameters the data choose."""
+    if isinstance(X, LazyMatrix):
+        raise PriorError(
+            "Prior.adaptive() needs the spectrum of X and does not go with a table that is not in memory: use "
+            "Prior.paper(), or load X."
+        )
     exponent = np.frexp(np.max(np.abs(weights)))[1]
-    weights, scores = np.ldexp(weights, -exponent), np.ldexp(scores, -exponent)
-    stats = ScoreStats.from_classes(scores, positive)
+    with np.errstate(over="ignore"):  # `spectrum` refuses what has overflowed
+        weights, scores = np.ldexp(weights, -exponent), np.ldexp(scores, -exponent)
+        stats = ScoreStats.from_classes(scores, positive)
     return adaptive_effect(
         spectrum(X, positive),
         float(stats.mean1 - stats.mean0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -29,6 +30,7 @@ Examples:
   foldless completion bash                       makes the Tab key know commands and options
   foldless COMMAND --help                        options and examples of a command
 """
+NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--drop)."
 
 
@@ -75,6 +77,8 @@ def _described(err: OSError) -> str:
     reason = err.strerror or str(err)
     if "allocate memory" in reason:
         return NO_MEMORY
+    if err.filename is None and err.errno in NO_SPACE:
+        return f"the answer cannot be written ({reason}): make room, or send it elsewhere."
     return f"{err.filename}: {reason[:1].lower()}{reason[1:]}" if err.filename else reason
 
 

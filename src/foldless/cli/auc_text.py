@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from foldless._names import visible
 from foldless.cli import console
 from foldless.cli.problem import Problem
 
@@ -106,7 +107,7 @@ def _say_pairs(result: dict[str, Any]) -> None:
             console.add_row(table, name, f"{pair['auc']:.3f}", console.span(pair["low"], pair["high"]))
     else:
         found = {frozenset(map(str, pair["classes"])): f"{pair['auc']:.3f}" for pair in pairs}
-        table = console.new_table("AUC", *(console.visible(str(label)) for label in classes))
+        table = console.new_table("AUC", *(visible(str(label)) for label in classes))
         for row in classes:
             cells = [found.get(frozenset((str(row), str(column))), "") for column in classes]
             console.add_row(table, str(row), *cells)

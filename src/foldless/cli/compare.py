@@ -148,7 +148,7 @@ def _named(models: Models, problem: Problem) -> dict[str, Any]:
         value = strength(name, ask.C, ask.shrinkage) if value is None else value
         shown = f"{value:g}" if isinstance(value, float) else value
         title = f"{name}, {family.parameter} = {shown}"
-        found[title] = problem.preparation.pipeline(family.make(value, ask.seed))
+        found[title] = problem.unfitted(name, value)
     if len(found) < len(models):
         raise fl.InputError("--models names the same classifier twice: give each another strength.")
     return found
@@ -163,7 +163,8 @@ def show(result: dict[str, Any], problem: Problem) -> None:
         console.add_row(table, row["name"], *figures)
     console.stdout().print(table)
     if (remark := disagreement(result)) is not None:
-        console.say(f"{remark}\n")
+        console.say(remark)
+        console.say("")
     console.say_facts(_facts(result, problem))
     console.say_ending(result["notes"], result["picture"])
 

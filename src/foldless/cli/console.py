@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-import unicodedata
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,24 +17,15 @@ from rich.markup import escape
 from rich.table import Table
 
 import foldless as fl
+from foldless._names import is_unseen, visible
 
 MAX_NAMES = 5
 MAX_LENGTH = 60
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, formatting, surrogates, line and paragraph separators
 
 
 def one_line(text: str) -> str:
     """The text with every run of white space, line breaks included, as one space."""
     return visible(" ".join(text.split()))
-
-
-def visible(text: str) -> str:
-    """Control characters written out: a name from a file must not move the cursor or turn the text around."""
-    return "".join(_spelled(c) if unicodedata.category(c) in UNSEEN and c != "\n" else c for c in text)
-
-
-def _spelled(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
 
 
 def quoted(name: str) -> str:
@@ -75,8 +65,13 @@ def say_ending(notes: list[str], picture: str | None = None) -> None:
 
 
 def say_json(answer: Mapping[str, Any]) -> None:
-    """The answer as JSON on stdout, and nothing else."""
-    click.echo(json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
+    """The answer as JSON on stdout, and nothing else; characters that a terminal would obey as escapes of JSON."""
+    text = json.dumps(plain(answer), indent=2, ensure_ascii=False, allow_nan=False)
+    click.echo("".join(_in_json(c) if is_unseen(c) and c != "\n" else c for c in text))
+
+
+def _in_json(character: str) -> str:
+    return json.dumps(character)[1:-1]
 
 
 def plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ def checked(out: Path | None) -> Path | None:
 
 def write(path: Path, draw: Callable[[Any], object], width: float = 6.0, height: float = 4.0) -> None:
     """Let `draw` put something on a new figure, and write it."""
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -27,5 +28,6 @@ def write(path: Path, draw: Callable[[Any], object], width: float = 6.0, height:
     draw(figure)
     kind = path.suffix[1:].lower()
     content = io.BytesIO()
-    figure.savefig(content, format=kind, dpi=150, metadata=picture.METADATA.get(kind))
+    with mpl.rc_context({"svg.hashsalt": picture.STYLE["svg.hashsalt"]}):  # else the names in an SVG are drawn by lot
+        figure.savefig(content, format=kind, dpi=150, metadata=picture.METADATA.get(kind))
     write_atomically(path, content.getvalue())

@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
+import foldless as fl
+
 MAX_ITER = 10_000
+REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
 TOLERANCE = 1e-7  # the default stops early on wide tables, and the answer would carry a note about it
 
 
@@ -57,6 +60,18 @@ FAMILIES = {
 def strength(family: str, C: float, shrinkage: Any) -> Any:
     """The value of a family's parameter: C, alpha = 1/C, or the shrinkage."""
     return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage}[FAMILIES[family].parameter]
+
+
+def refuse_endless(C: float, largest: float) -> None:
+    """Refuse a support vector machine whose solver would go on forever; `largest` is the size of the numbers in X."""
+    low, high = REACH
+    if not low <= C <= high:
+        raise fl.InputError(f"C of svm must lie between {low:g} and {high:g}, got {C:g}: use one nearer to 1.")
+    if 0 < largest < low or high < largest < np.inf:
+        raise fl.InputError(
+            f"the largest number that reaches the svm is {largest:.1g}, and its solver needs it between {low:g} and "
+            f"{high:g}: rescale the columns."
+        )
 
 
 @dataclass(frozen=True)

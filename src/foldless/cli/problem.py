@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from foldless.cli import console, faults, tables
 from foldless.cli.ask import Ask
 from foldless.cli.console import counted, listed
 from foldless.cli.labels import chosen_label, labels_of
-from foldless.cli.models import FAMILIES, Preparation, strength
+from foldless.cli.models import FAMILIES, Preparation, refuse_endless, strength
 from foldless.cli.roles import Roles, roles_of
 from foldless.cli.saved import Saved
 
@@ -74,8 +75,19 @@ class Problem:
 
     def pipeline(self) -> Any:
         """The classifier that was asked for, with its steps, not yet fitted."""
-        family = FAMILIES[self.ask.model]
-        return self.preparation.pipeline(family.make(self._strength, self.ask.seed))
+        return self.unfitted(self.ask.model, self._strength)
+
+    def unfitted(self, family: str, value: Any) -> Any:
+        """A classifier of that family and strength, with its steps."""
+        if family == "svm":
+            refuse_endless(value, self._largest)
+        return self.preparation.pipeline(FAMILIES[family].make(value, self.ask.seed))
+
+    @cached_property
+    def _largest(self) -> float:
+        """The largest number after the steps, as it reaches the classifier."""
+        steps = self.preparation.pipeline("passthrough")
+        return float(np.max(np.abs(_tried(lambda: steps.fit_transform(self.X, self.y))), initial=0.0))
 
     @property
     def classifier(self) -> dict[str, Any]:
@@ -111,10 +123,7 @@ class Problem:
         if model is None and self.saved is not None:
             return self.saved.model
         model = self.pipeline() if model is None else model
-        try:
-            return model.fit(self.X, self.y)
-        except (ValueError, np.linalg.LinAlgError) as err:  # numbers too large for the scaler or the solver
-            raise fl.InputError(f"the classifier could not be fitted: {console.one_line(str(err))}") from err
+        return _tried(lambda: model.fit(self.X, self.y))
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
@@ -123,6 +132,13 @@ class Problem:
     def all_notes(self, *more: Any) -> list[str]:
         """The notes of the reading and further ones, each once."""
         return list(dict.fromkeys([*self.notes, *(note for notes in more for note in notes)]))
+
+
+def _tried(fit: Callable[[], Any]) -> Any:
+    try:
+        return fit()
+    except (ValueError, np.linalg.LinAlgError) as err:  # numbers too large for the scaler or the solver
+        raise fl.InputError(f"the classifier could not be fitted: {console.one_line(str(err))}") from err
 
 
 def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:

@@ -11,6 +11,7 @@ import click
 
 import foldless as fl
 from foldless._files import refuse_unwritable
+from foldless._names import visible
 from foldless.cli import console, saved
 from foldless.cli.ask import Ask, data_options
 from foldless.cli.auc import read, refuse_wrong_strength
@@ -82,7 +83,7 @@ def report(
 def _told(what: str) -> None:
     """One line that is written over on a terminal; nothing elsewhere."""
     if sys.stderr.isatty():
-        click.echo(f"\r\x1b[K{console.visible(what)} ...", err=True, nl=False)
+        click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
 def _command() -> str:

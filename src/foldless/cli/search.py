@@ -82,7 +82,8 @@ def answer(problem: Problem, values: list[float], rule: str) -> tuple[dict[str, 
     """Everything that is printed, as a plain dict; and the search itself."""
     family = FAMILIES[problem.ask.model]
     grid = sorted((1 / v for v in values), reverse=True) if family.parameter == "alpha" else values
-    model = problem.preparation.pipeline(family.make(grid[0], problem.ask.seed))
+    models = [problem.unfitted(problem.ask.model, value) for value in grid]
+    model = models[0]
     name = f"{model.steps[-1][0]}__{family.parameter}"
     found = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=problem.ask.level, progress=True)
     with console.gathered_warnings() as warned:

@@ -11,6 +11,7 @@ import numpy as np
 from foldless._check import Floats, listed
 from foldless.errors import InputError
 
+FARTHEST = 1e100
 DECADE = 10.0
 COLUMNS = ("params", "mean", "lower", "upper", "rank")
 
@@ -45,10 +46,8 @@ class Candidates:
 
     @property
     def numeric(self) -> bool:
-        """Whether the values are numbers; others, such as the names of penalties, stand side by side."""
-        return all(
-            isinstance(row.value, int | float | np.number) and not isinstance(row.value, bool) for row in self.rows
-        )
+        """Whether the values are numbers that an axis can hold; others, such as names, stand side by side."""
+        return all(_fits_an_axis(row.value) for row in self.rows)
 
     @property
     def spans_decades(self) -> bool:
@@ -73,6 +72,13 @@ class Candidates:
     def at(self, index: int) -> Candidate | None:
         """The candidate at a place of the table, None if it is not drawn."""
         return next((row for row in self.rows if row.index == index), None)
+
+
+def _fits_an_axis(value: Any) -> bool:
+    """Whether it is a number; one with margins of several decades around it that do not overflow either."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    return bool(value == 0 or FARTHEST**-1 <= abs(float(value)) <= FARTHEST)
 
 
 def _unevenness(x: Floats) -> float:

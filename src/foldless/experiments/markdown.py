@@ -6,6 +6,8 @@ import html
 import re
 from typing import Any
 
+from foldless._names import visible
+
 Table = list[dict[str, Any]]
 
 WHERE = {"all": ("labels",), "pooled": ("group", "labels", "n", "C"), "cell": ("cell", "C")}
@@ -43,13 +45,13 @@ def _section(rows: Table, kind: str, scope: str) -> str:
         return ""
     where = [*(k for k in WHERE[scope] if k in rows[0]), "method"]
     lines = [_line([*where, *SHOWN.values()]), _line(["---"] * len(where) + ["--:"] * len(SHOWN))]
-    lines += [_line([_inert(text(row[k])) for k in (*where, *SHOWN)]) for row in rows]
+    lines += [_line([inert(text(row[k])) for k in (*where, *SHOWN)]) for row in rows]
     return "\n".join([f"## {kind}: {scope}", "", *lines, ""])
 
 
-def _inert(cell: str) -> str:
+def inert(cell: str) -> str:
     """A cell whose content, which may be the name of a data set, is text and no markup."""
-    return re.sub(r"([|\\`\[\]])", r"\\\1", html.escape(" ".join(cell.split()), quote=False))
+    return re.sub(r"([|\\`\[\]])", r"\\\1", html.escape(visible(" ".join(cell.split())), quote=False))
 
 
 def _line(cells: list[str]) -> str:

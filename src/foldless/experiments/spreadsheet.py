@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from foldless._names import visible
 
 # What makes Excel and LibreOffice compute a cell; they skip white space before it.
 ACTIVE = ("=", "+", "-", "@")
@@ -26,9 +29,12 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
 def inert(cell: Any) -> Any:
     """The cell, or, where it is text that a spreadsheet would compute, the same with an apostrophe before it.
 
-    Text stays on its line: a bare carriage return would begin a new one, with a new first cell.
+    Text stays on its line: a bare carriage return would begin a new one, with a new first cell. Control characters are
+    written out, for those who print the file on a terminal.
     """
     if not isinstance(cell, str):
         return cell
-    line = re.sub(r"[\r\n]+", " ", cell)
-    return f"'{line}" if line.lstrip().startswith(ACTIVE) or line.startswith("\t") else line
+    line = "\t".join(visible(part) for part in re.sub(r"[\r\n]+", " ", cell).split("\t"))
+    # Spreadsheets also take the wide forms of East Asian keyboards, which this normalisation narrows.
+    first = unicodedata.normalize("NFKC", line.lstrip()[:1])
+    return f"'{line}" if first in ACTIVE or line.startswith("\t") else line

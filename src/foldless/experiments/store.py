@@ -41,7 +41,8 @@ class Store:
 
     def begin(self, settings: dict[str, Any], *, resume: bool) -> None:
         """Create the folder, or make sure that it holds the same run and that nobody else is at work on it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with _usable(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
         if self._is_begun():
             self._refuse_other_settings(settings)
             if not resume:
@@ -79,7 +80,9 @@ class Store:
     @contextmanager
     def appender(self) -> Iterator[io.FileIO]:
         """The file of finished tasks, open for more, ending in a whole line, and locked against other runs."""
-        with io.FileIO(self.tasks, "a+") as file:
+        with _usable(self.folder):
+            opened = io.FileIO(self.tasks, "a+")
+        with opened as file:
             if not acquire(file.fileno()):
                 raise fl.InputError(
                     f"another run is at work in {self.folder}: wait until it is done, or choose another folder."
@@ -111,6 +114,16 @@ class Store:
         path = self.folder / name
         write_atomically(path, content.encode() if isinstance(content, str) else content)
         return path
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as err:
+        raise fl.InputError(
+            f"nothing can be written in {folder} ({err.strerror or err}): choose another folder with --out."
+        ) from err
 
 
 def append(file: io.FileIO, result: dict[str, Any]) -> None:

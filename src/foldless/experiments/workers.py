@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +69,16 @@ class Workers:
                 yield self._handed_out
         else:
             with _backend(LOKY):
+                self._start_processes()
                 yield self._handed_out
+
+    def _start_processes(self) -> None:
+        """Start them deaf to Ctrl-C: it is for this process, which ends them; they would answer at length."""
+        from joblib import Parallel, delayed
+
+        with _interrupts_ignored():
+            started = Parallel(n_jobs=self.jobs, return_as="generator")(delayed(int)() for _ in range(self.jobs))
+        list(started)
 
     def _handed_out(self, todo: Sequence[Job], perform: Perform[Job]) -> Iterator[dict[str, Any]]:
         from joblib import Parallel, delayed
@@ -78,6 +89,19 @@ class Workers:
             yield from everyone(delayed(perform)(task) for task in todo)
         except TerminatedWorkerError as err:
             raise fl.InputError(LOST) from err
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """For the moment in which processes are started, which go on ignoring them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's business
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _backend(name: str, **options: Any) -> Any:

@@ -2,6 +2,7 @@
 
 describe     what did the classifier minimise?                      objectives/
 optimum      is the fit at its optimum? if not, go there            polish, early
+undetermined no penalty, and rows that hold up weights alone         undetermined
 surrogate    no closed form: the nearest ridge regression           surrogate
 by_row       scores without a row, and without a pair of rows       removal, row_scores; grouped, group_scores
 """
@@ -27,6 +28,7 @@ from foldless.honest.row_scores import Honest, by_row
 from foldless.honest.sampling import evaluated_rows
 from foldless.honest.streamed import refuse_surrogate, refuse_unless_tall, streamed_design
 from foldless.honest.surrogate import surrogate_problem
+from foldless.honest.undetermined import barely_penalised, is_undetermined, problem_at
 from foldless.sources.matrix import LazyMatrix
 
 if TYPE_CHECKING:
@@ -84,17 +86,9 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
         objective, design = streamed_design(objective, rows)
     design, plain = optimum(objective, design)
     found = nearest_on_path(objective, design, plain)
-    z, loss = found.point.scores, objective.loss
-    problem = Problem(
-        view.labels.positive,
-        z,
-        1.0,
-        loss.gradient(z),
-        loss.curvature(z),
-        design,
-        found.curvature,
-        objective.readout,
-    )
+    problem = problem_at(view.labels.positive, objective, design, found)
+    if objective.lam == 0 and is_undetermined(problem, rows, codes):
+        problem = problem_at(view.labels.positive, *barely_penalised(objective, design, found))
     return _removed(
         problem,
         _honest(problem, rows, codes),

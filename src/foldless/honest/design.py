@@ -79,6 +79,12 @@ class Design:
             out[part] = np.einsum("ij,ij->i", seen, seen)
         return out
 
+    def scaled(self, factors: Floats) -> Design:
+        """Every column times its factor."""
+        if is_sparse(self.matrix):
+            return Design(self.matrix.multiply(factors).tocsr())
+        return Design(np.asarray(self.matrix, dtype=np.float64) * factors)
+
     def coefficients(self, w: Floats, scores: Floats) -> Floats:
         """Coordinates of the weight vector w, given its scores A w."""
         if self.pivots is None:

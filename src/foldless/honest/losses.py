@@ -18,6 +18,11 @@ from foldless._check import Floats
 class Loss(Protocol):
     """Convex loss of each row: l_i(z_i), its slope g_i and its curvature D_i >= 0."""
 
+    @property
+    def weight(self) -> Floats:
+        """Sample weight x class weight x C."""
+        ...
+
     def value(self, z: Floats) -> Floats: ...
 
     def gradient(self, z: Floats) -> Floats: ...

@@ -154,13 +154,27 @@ def direction_match(a: Point, b: Point, norm_a: float) -> float:
 
 def _newton_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point | None:
     """The next point, or None when no step along the Newton direction descends any more."""
+    dc, dz = _newton_direction(objective, design, point, curvature)
+    step = _step_length(objective, point, dc, dz)
+    return None if step == 0.0 else Point(point.coef + step * dc, point.scores + step * dz)
+
+
+def full_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point:
+    """One whole Newton step: from next to the optimum, to it."""
+    dc, dz = _newton_direction(objective, design, point, curvature)
+    return Point(point.coef + dc, point.scores + dz)
+
+
+def _newton_direction(
+    objective: Objective, design: Design, point: Point, curvature: Curvature
+) -> tuple[Floats, Floats]:
+    """Change of the coefficients and of the scores."""
     g = objective.loss.gradient(point.scores)
     dc = -curvature.root @ (curvature.root.T @ _slope(objective, design, point, g, curvature))
     dz = design.scores(dc)
     if curvature.centre is not None:
         dz = dz - curvature.centre @ dc - g.sum() / curvature.total
-    step = _step_length(objective, point, dc, dz)
-    return None if step == 0.0 else Point(point.coef + step * dc, point.scores + step * dz)
+    return dc, dz
 
 
 def _step_length(objective: Objective, point: Point, dc: Floats, dz: Floats) -> float:

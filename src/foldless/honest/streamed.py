@@ -7,6 +7,7 @@ answer. A fit that is not at its optimum costs three more passes for each Newton
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -103,6 +104,8 @@ class FirstStatistic:
 
     def __call__(self, block: Block, target: Floats, weight: Floats, wanted: Array) -> FirstPass:
         linear = finite_block_scores(block, self.weights)
+        size = _size(block.X)
+        _check.sane_size(np.array([max(size, 1.0)]))  # before it is squared; whether all is too small the whole tells
         scores = linear + self.intercept
         loss = replace(self.loss, target=target, weight=weight)
         rows = Design(_with_constant(block.X, self.constant))
@@ -111,7 +114,7 @@ class FirstStatistic:
             WeightedSums.of(rows.matrix, loss.curvature(scores)),
             rows.back(loss.gradient(scores), None),
             Rows((rows.rows(np.flatnonzero(wanted), None),)),
-            _size(block.X),
+            size,
         )
 
 
@@ -163,6 +166,11 @@ class StreamedDesign:
         lengths: Floats = self.matrix.total(SquaredRows(self.constant, root, centre)).joined()
         return lengths
 
+    def scaled(self, factors: Floats) -> StreamedDesign:
+        """Every column times its factor; for designs without an appended constant."""
+        transform = ScaledRows(self.matrix.transform, factors)
+        return StreamedDesign(replace(self.matrix, transform=transform), 0.0, self.kept_index, self.kept * factors)
+
     def coefficients(self, w: Floats, scores: Floats) -> Floats:
         return w
 
@@ -213,6 +221,17 @@ class ScoredMatrix:
         return self.scores if np.array_equal(w, self.weights) else self.matrix @ w
 
 
+@dataclass(frozen=True, eq=False)
+class ScaledRows:
+    """A transformation of blocks, and then every column times its factor."""
+
+    transform: Callable[[Any], Any]
+    factors: Floats
+
+    def __call__(self, X: Any) -> Any:
+        return Design(self.transform(X)).scaled(self.factors).matrix
+
+
 @dataclass(frozen=True)
 class Back:
     """Statistic X'g."""
@@ -248,7 +267,7 @@ class SquaredRows:
 
 def _size(X: Any) -> float:
     values = X.data if _check.is_sparse(X) else X
-    return float(max(values.max(), -values.min())) if values.size else 0.0
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def _without_rows(loss: Any) -> Any:

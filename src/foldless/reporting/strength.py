@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
 
+from foldless import _check
 from foldless._html import numbers
 from foldless.display import style
 from foldless.display.candidates import candidates_of
@@ -19,6 +21,7 @@ from foldless.search.candidates import final_classifier, is_strength, l2_strengt
 DECADES = 3
 STEPS = {"shared": 4, "general": 2}  # values in two decades: many where they share one factorisation
 LEAST_GAIN = 0.0005
+LONGEST = 300  # letters of a reason
 FINE_AT_MOST = 2000  # rows; beyond, also a shared path takes its time
 
 
@@ -65,11 +68,17 @@ def _searched(case: Case, model: Any, name: str, present: float) -> Part:
     extra = {} if case.sample_weight is None else {_weight_argument(model): case.sample_weight}
     try:
         search = FoldlessSearch(clone(model), {name: values}, level=case.level)
-        search.fit(case.X, case.y, groups=case.groups, **extra)
-    except FoldlessError as err:
-        return Part.skipped(f"Not possible here: {err}")
+        search.fit(case.X, _plain_labels(case.y), groups=case.groups, **extra)
+    except (FoldlessError, ValueError) as err:  # of the clones that are fitted: scikit-learn's own words
+        return Part.skipped(f"Not possible here: {shorten(str(err), LONGEST)}")
     content = _content(search, name, present, values)
     return Part(content, {"search": _picture(search, content)})
+
+
+def _plain_labels(y: Any) -> Any:
+    """Labels as scikit-learn fits them: it refuses numbers in an array of objects."""
+    labels = _check.label_vector(y)
+    return np.array(labels.tolist()) if labels.dtype == object else y
 
 
 def _weight_argument(model: Any) -> str:
@@ -123,7 +132,8 @@ def _picture(search: Any, content: dict[str, Any]) -> str:
 
     def draw(ax: Any) -> None:
         now = f"present {brief} = {present['value']:g}"
-        ax.axvline(present["value"], color=style.FAINT, linewidth=1, linestyle=(0, (4, 4)), label=now)
+        if found.numeric:  # else values stand side by side
+            ax.axvline(present["value"], color=style.FAINT, linewidth=1, linestyle=(0, (4, 4)), label=now)
         drawn = SearchDisplay(found).plot(ax)
         if drawn.chosen_ is not None:
             drawn.chosen_.set_label(largest)

@@ -294,7 +294,11 @@ def _check_classes(y: Any) -> None:
         raise InputError(
             "FoldlessSearch requires y to be passed, but the target y is None: pass the class of each row."
         )
-    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    try:
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
+    except TypeError as err:  # labels that cannot be put in order
+        _check.distinct(_check.label_vector(y))
+        raise InputError(f"y must hold one class per row, all of one kind ({err}).") from err
     if kind.startswith("multi") and kind != "multiclass":
         raise InputError(
             f"y must hold one class per row, and the type of this target is {kind}: fit one search per column of y."

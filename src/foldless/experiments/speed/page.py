@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from foldless.experiments.markdown import inert
 from foldless.experiments.paper.page import Block, Heading, Page, Table, Text
 from foldless.experiments.speed import datasets, growth, imports, many, memory, one_pass, rivals
 
@@ -134,7 +135,7 @@ def _datasets(results: list[Result]) -> list[Block]:
     header = ["set", "N x P", "foldless", "5-fold CV", "CV / foldless", "AUC foldless (95 %)", "AUC CV", "noise"]
     rows = [
         [
-            r["name"],
+            inert(r["name"]),
             f"{r['N']:,} x {r['P']:,}",
             span(_seconds(r, rivals.WITH_FIT)),
             span(_seconds(r, rivals.CV5)),

@@ -27,6 +27,8 @@ from foldless.honest.design import Ints, build_design
 from foldless.honest.multi.logistic import trains_as_its_class
 from foldless.honest.multi.result import Tensor
 from foldless.honest.multi.view import ClassesView
+from foldless.honest.removal import column_blocks
+from foldless.honest.undetermined import NO_SLACK, PENALTY
 
 # Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
 MAX_SHRINKAGE = 1.0 - 1e-6
@@ -76,8 +78,8 @@ def discriminant_of(view: ClassesView, sample_weight: Floats | None) -> Discrimi
         return None
     q = min(0.0 if est.shrinkage is None else float(est.shrinkage), MAX_SHRINKAGE)
     N, P = view.X.shape
-    if q == 0 and P + len(view.classes) + 1 > N:
-        # A singular scatter is inverted by dropping directions, which is nothing that rows can be removed from.
+    if q == 0 and P + len(view.classes) + 2 > N:
+        # Without two rows the scatter is singular. It is inverted by dropping directions: no formula of removal does.
         return None
     return _discriminant(view, est, q)
 
@@ -162,10 +164,33 @@ def _discriminant(view: ClassesView, est: Any, q: float) -> Discriminant:
     d = (A - means[view.codes]) * np.sqrt(mass[view.codes, None])
     M = d.T @ d
     M.flat[:: len(M) + 1] += q / (1 - q) * float(np.sum(d**2)) / P
-    R = inverse_root(M)
     log_prior = None if est.priors is None else np.log(np.asarray(est.priors_, dtype=np.float64))
-    model = Discriminant(A @ R, means @ R, view.codes, counts, mass, 1.0 - q, 0, log_prior)
-    return replace(model, lost=_lost(model, view.scores()))
+    model = Discriminant(A, means, view.codes, counts, mass, 1.0 - q, 0, log_prior)
+    seen = _seen_through(model, M)
+    if q == 0 and _is_undetermined(seen):
+        M.flat[:: len(M) + 1] *= 1.0 + PENALTY
+        seen = _seen_through(model, M)
+    return replace(seen, lost=_lost(seen, view.scores()))
+
+
+def _seen_through(model: Discriminant, M: Floats) -> Discriminant:
+    R = inverse_root(M)
+    return replace(model, rows=model.rows @ R, means=model.means @ R)
+
+
+def _is_undetermined(model: Discriminant) -> bool:
+    """Whether two rows hold up a direction alone, as in `foldless.honest.undetermined`."""
+    n, mass = model.counts[model.codes].astype(float), model.mass[model.codes]
+    d = model.rows - model.means[model.codes]
+    most, squared = (n - 1) / (n * mass), np.einsum("ij,ij->i", d, d)
+    slack, strong = most - squared, np.flatnonzero(squared >= 0.5 * most)
+    least = float(np.min(slack * mass))
+    for part in column_blocks(len(d), len(strong)):
+        i = strong[part]
+        off = d @ d[i].T + np.where(model.codes[:, None] == model.codes[i], 1.0 / (n * mass)[i], 0.0)
+        off[i, np.arange(len(i))] = 0.0
+        least = min(least, float(np.min((slack[:, None] * slack[i] - off**2) * mass[:, None] * mass[i])))
+    return least < NO_SLACK
 
 
 def _lost(model: Discriminant, fitted: Floats) -> int:

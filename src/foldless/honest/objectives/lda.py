@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 # Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
 MAX_SHRINKAGE = 1.0 - 1e-6
+NO_SCATTER = 1e-9  # class means of the scores this close to their targets: rounding is all that is left between rows
 
 
 def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None:
@@ -38,8 +39,8 @@ def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None
         raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
     q, positive = _shrinkage(view.estimator), view.labels.positive
     N, P = view.X.shape
-    if q is None or (q == 0 and P + 2 > N):
-        # A singular scatter is inverted by dropping directions, which no ridge penalty does.
+    if q is None or (q == 0 and P + 4 > N):
+        # Without two rows the scatter is singular. It is inverted by dropping directions, which no ridge penalty does.
         return None
     kept, mass = 1.0 - min(q, MAX_SHRINKAGE), _row_mass(view)
     columns = feature_moments(view.X, positive)
@@ -96,9 +97,9 @@ class DiscriminantScale:
         return float(np.log((self.mass1 - 1) / (self.mass0 - 1)) - np.log(self.mass1 / self.mass0))
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
-        N = mass1 + mass0
+        N, left = mass1 + mass0, 2.0 - difference
         with np.errstate(divide="ignore"):  # infinite where a fit leaves no scatter within the classes
-            return (N - self.lost) / (mass1 * mass0 / N * (2.0 - difference) * self.kept)
+            return (N - self.lost) / (mass1 * mass0 / N * np.where(left < NO_SCATTER, 0.0, left) * self.kept)
 
     def _sum_tz(self) -> float:
         # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.

@@ -23,7 +23,7 @@ def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None
         return None
     alpha = float(np.ravel(est.alpha_ if hasattr(est, "alpha_") else est.alpha)[0])
     N, P = view.X.shape
-    if alpha == 0 and P + 1 >= N:
+    if alpha == 0 and P + 3 > N:  # without two rows there are as many weights as rows, or more
         raise EstimatorError(
             f"least squares without a penalty on {P} columns and {N} rows fits any labels perfectly, so nothing can be "
             f"said about it: set alpha above 0 (alpha=1.0 is the default), or drop columns."
