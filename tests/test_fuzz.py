@@ -9,16 +9,21 @@ import foldless as fl
 from fuzz.cases import Case, build
 from fuzz.models import ModelSpec
 from fuzz.outcome import Improper, judged
+from fuzz.pages import well_formed
 from fuzz.properties import PROPERTIES
+from fuzz.questions import QUESTIONS, Question
+from fuzz.sheets import COLUMNS, ENDINGS, LABELS, Sheet
+from fuzz.spoken import figures
 from fuzz.tables import CONTENTS, FRAMES, LAYOUTS, ODD, SPARSE, TYPES, TableSpec
 
 SLOW = ("error_posterior", "roc_posterior", "command line", "FoldlessSearch", "baselines", "compare_many")
+SLOWEST = ("report", "displays", "SearchDisplay", *QUESTIONS)
 
 
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_proper_answer_or_named_refusal(name):
     """Whatever is drawn: a proper answer, or an error that names the problem."""
-    tried = 12 if name in SLOW else 30
+    tried = 3 if "report" in name else 8 if name in SLOWEST else 12 if name in SLOW else 30
 
     @settings(max_examples=tried, derandomize=True, database=None, deadline=None,
               phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck))  # fmt: skip
@@ -51,6 +56,37 @@ def test_every_content(content):
     for power in (0, -150, 150):
         outcome = PROPERTIES["auc_posterior"].outcome(Case(TableSpec(content=content, power=power)))
         assert outcome.kind != "surprise", outcome.text
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_kind_of_file(ending):
+    """Each kind of file with each kind of column and of labels; a plain one is answered, whatever the command."""
+    for kind in COLUMNS:
+        outcome = ask("plan", Sheet(kinds=("number", kind), ending=ending), ("--one-hot",), ("--impute", "median"))
+        assert outcome.kind != "surprise", f"{kind}: {outcome.text}"
+    for label in LABELS:
+        outcome = ask("search", Sheet(label=label, ending=ending), ("--Cs", "1"))
+        assert outcome.kind != "surprise", f"{label}: {outcome.text}"
+    for command, options in (("auc", ()), ("search", (("--Cs", "1"),)), ("compare", (("--models", "lda,ridge"),))):
+        assert ask(command, Sheet(ending=ending), *options).kind == "answer", command
+
+
+def ask(command, sheet, *options):
+    """The outcome of one command."""
+    return QUESTIONS[f"foldless {command}"].outcome(Question(command, sheet, options))
+
+
+def test_judge_of_pages_and_answers_sees_what_is_wrong():
+    """The harness itself: tags left open, nan in a page, a figure that is null or out of bounds."""
+    page = "<!doctype html><html><body>{}</body></html>"
+    well_formed(page.format("<p>AUC 0.9, of Nandini</p>"))
+    for wrong in ("<p>AUC 0.9", "<p>AUC nan</p>", "</p>", '<p id="a"></p><p id="a"></p>', "<script></script>"):
+        with pytest.raises(Improper):
+            well_formed(page.format(wrong))
+    figures({"auc": 0.9, "low": 0.8, "high": 1.0, "candidates": [{"auc": None}]})
+    for wrong in ({"auc": None}, {"auc": 1.2}, {"models": [{"low": 0.9, "high": 0.1}]}):
+        with pytest.raises(Improper):
+            figures(wrong)
 
 
 def test_judge_sees_what_is_wrong():

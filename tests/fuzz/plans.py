@@ -50,4 +50,4 @@ ANYTHING = st.fixed_dictionaries(
         "prior": st.sampled_from((None, fl.Prior.paper(), "flat")),
     },
 )
-PLAN = PlanProperty(st.one_of(*PROPER, ANYTHING), 2)
+PLAN = PlanProperty(st.one_of(*PROPER, ANYTHING), 20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 import foldless as fl
 from foldless import baselines
-from fuzz import answers
+from fuzz import answers, pages, pictures, streams
 from fuzz.cases import Built, Case, build, cases, keywords
 from fuzz.commands import COMMAND
-from fuzz.models import ModelSpec, endless, linear_models, unfitted
+from fuzz.models import ModelSpec, linear_models
 from fuzz.outcome import Outcome, judged
 from fuzz.plans import PLAN
+from fuzz.questions import QUESTIONS
+from fuzz.searching import search_cases, searched
 from fuzz.tables import mostly, numbers, poisoned, typed, width_of
 
 
@@ -79,16 +81,6 @@ def compare_many(case: Case, built: Built) -> Any:
     return fl.compare_many(trio, built.X, built.y, **keywords(case, built, *ESTIMATION))
 
 
-def search(case: Case, built: Built) -> Any:
-    model = replace(case.model, kind="ridge") if endless(case.model, built.X) else case.model
-    name, estimator = "alpha" if model.kind == "ridge" else "C", unfitted(model)
-    final = "" if case.model.step is None else f"{type(estimator.steps[-1][1]).__name__.lower()}__"
-    grid = {f"{final}{name}": list(case.more["grid"])}
-    options = {"rule": case.more["rule"], "n_jobs": None, **keywords(case, built, "method", "prior", "multi_class")}
-    found = fl.FoldlessSearch(estimator, grid, **options)
-    return found.fit(built.X, built.y, **keywords(case, built, "groups"))
-
-
 def baseline(case: Case, built: Built) -> Any:
     name = case.more["baseline"]
     if name in ("resubstitution_auc", "binormal_auc", "ebauc"):
@@ -115,7 +107,7 @@ ESTIMATE = {
         cases(),
         lambda c, b: fl.auc_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION, "multi_class")),
         at_level(answers.auc),
-        25,
+        250,
     ),
     "auc_posterior_from_scores": Property(
         cases(model=st.just(ModelSpec("None")), **WIDE),
@@ -123,13 +115,13 @@ ESTIMATE = {
             b.y, scores_of(c, b), **keywords(c, b, "prior", "groups", "pos_label", "multi_class")
         ),
         at_level(answers.auc),
-        10,
+        100,
     ),
     "roc_posterior": Property(
         cases(),
         lambda c, b: fl.roc_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION)),
         at_level(answers.roc),
-        3,
+        20,
     ),
     "error_posterior": Property(
         cases(
@@ -139,25 +131,25 @@ ESTIMATE = {
         ),
         lambda c, b: fl.error_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION, *c.more)),
         at_level(answers.error),
-        3,
+        20,
     ),
     "honest_scores": Property(
         cases(),
         lambda c, b: fl.honest_scores(b.model, b.X, b.y, **keywords(c, b, *JUDGED)),
         lambda found, c, b: answers.honest(found, c.table.rows),
-        12,
+        120,
     ),
     "cbauc": Property(
         cases(model=st.builds(ModelSpec, kind=st.just("None"), power=mostly(0, (-300, -99, 99, 300))), **WIDE),
         lambda c, b: fl.cbauc(weights_of(c, b), b.X, b.y, **keywords(c, b, "prior", "pos_label")),
         plain(answers.number),
-        10,
+        100,
     ),
     "auc_posterior_many": Property(
         cases(model=st.builds(ModelSpec, kind=st.just("None"), power=mostly(0, (-99, 99))), wide=st.just(True)),
         lambda c, b: fl.auc_posterior_many(weights_of(c, b), b.X, b.y, **keywords(c, b, "prior", "pos_label")),
         at_level(answers.several),
-        4,
+        40,
     ),
     "ScoreStats": Property(
         cases(
@@ -168,7 +160,7 @@ ESTIMATE = {
         ),
         score_stats,
         plain(answers.stats),
-        8,
+        80,
     ),
 }
 JUDGEMENT = {
@@ -176,36 +168,22 @@ JUDGEMENT = {
         cases(**MODELS, rope=mostly(0.0, (0.01, 0.5, 0.999, 1.0, -0.1, float("nan"), "x"), 2)),
         lambda c, b: fl.compare(b.model, b.other, b.X, b.y, **keywords(c, b, *ESTIMATION, "rope")),
         at_level(answers.comparison),
-        5,
+        50,
     ),
-    "compare_many": Property(cases(**MODELS), compare_many, at_level(answers.ranking), 3),
+    "compare_many": Property(cases(**MODELS), compare_many, at_level(answers.ranking), 30),
     "diagnose": Property(
         cases(),
         lambda c, b: fl.diagnose(b.model, b.X, b.y, **keywords(c, b, *JUDGED)),
         plain(answers.diagnosis),
-        5,
+        50,
     ),
     "learning_curve": Property(
         cases(factors=mostly((1, 2, 5), ((1,), (1, 1000), (1.5, 2), (0.5,), (), (2, 1), "x", 3, (1, 1e9)), 2)),
         lambda c, b: fl.learning_curve(b.model, b.X, b.y, **keywords(c, b, *JUDGED, "prior", "factors")),
         at_level(answers.curve),
-        3,
+        30,
     ),
-    "FoldlessSearch": Property(
-        cases(
-            model=st.builds(
-                ModelSpec,
-                kind=st.sampled_from(("logistic", "ridge", "svc", "liblinear", "logistic l1", "svc hinge", "lda")),
-                step=st.sampled_from((None, None, "scaler", "select", "pca")),
-            ),
-            grid=st.lists(st.sampled_from((1e-6, 0.01, 1.0, 100.0, 1e6, 0.0, -1.0)), min_size=1, max_size=3),
-            rule=mostly("best", ("simplest", "worst")),
-        ),
-        search,
-        plain(answers.search),
-        3,
-        fits=True,
-    ),
+    "FoldlessSearch": Property(search_cases(), searched, plain(answers.search), 30, fits=True),
     "baselines": Property(
         cases(
             baseline=st.sampled_from((
@@ -218,15 +196,24 @@ JUDGEMENT = {
         ),
         baseline,
         plain(answers.estimate),
-        3,
+        30,
         fits=True,
     ),
     "delong": Property(
         cases(model=st.just(ModelSpec("None")), wide=st.just(False)),
         lambda c, b: baselines.delong(b.y, scores_of(c, b), **keywords(c, b, "pos_label")),
         plain(answers.estimate),
-        4,
+        40,
     ),
 }  # fmt: skip
+APART: dict[str, Any] = {
+    "plan_sample_size": PLAN,
+    "streaming": Property(streams.streamed_cases(), streams.asked, streams.check, 80),
+    "report": Property(pages.report_cases(), pages.report, pages.check, 3),
+    "displays": Property(pictures.picture_cases(), pictures.drawn, pictures.check, 25),
+    "SearchDisplay": Property(pictures.search_picture_cases(), pictures.drawn_search, pictures.check, 12, fits=True),
+    "command line": COMMAND,
+    **QUESTIONS,
+}
 
-PROPERTIES: dict[str, Any] = {**ESTIMATE, **JUDGEMENT, "plan_sample_size": PLAN, "command line": COMMAND}
+PROPERTIES: dict[str, Any] = {**ESTIMATE, **JUDGEMENT, **APART}

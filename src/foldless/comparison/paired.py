@@ -81,7 +81,7 @@ class _Model:
 
     @cached_property
     def diff(self) -> Floats:
-        return self.removed.without_pair1 - self.removed.without_pair0
+        return self.removed.differences
 
     @cached_property
     def deviations(self) -> tuple[Floats, Floats]:

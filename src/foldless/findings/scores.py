@@ -139,7 +139,7 @@ def _without_each(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _ordered(removed: Removed) -> Floats:
-    diff = removed.without_pair1 - removed.without_pair0
+    diff = removed.differences
     return np.where(diff == 0, 0.5, diff > 0)
 
 
@@ -196,7 +196,7 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     n_far = int(far1.sum() + far0.sum())
     if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
         return None
-    diff = removed.without_pair1 - removed.without_pair0
+    diff = removed.differences
     before, after = _estimate(diff), _estimate(diff[np.ix_(~far1, ~far0)])
     moved = after - before
     matters = abs(moved) > MOVED * auc.sd

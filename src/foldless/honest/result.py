@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from foldless._check import Floats
 from foldless.honest.design import Ints
+
+ROUNDING = 1e-10  # differences of scores below this part of the largest one are ties
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +77,14 @@ class Removed:
     direction_cosine: float
     match: float
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def differences(self) -> Floats:
+        """(n1, n0): positive minus negative score, both without the pair; 0 where only rounding tells them apart.
+
+        Rows with equal columns tie, whichever way their scores were computed.
+        """
+        diff = self.without_pair1 - self.without_pair0
+        size = np.abs(diff)
+        diff[size <= ROUNDING * size.max()] = 0.0
+        return np.asarray(diff)

@@ -110,7 +110,7 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
     scale; k = (kurtosis - 1)/2, at least 1.
     """
-    diff = removed.without_pair1 - removed.without_pair0
+    diff = removed.differences
     codes = removed.groups
     groups = (None, None) if codes is None else (codes[removed.rows1], codes[removed.rows0])
     spread = Spread(diff.mean(axis=1), diff.mean(axis=0), *groups)

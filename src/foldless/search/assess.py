@@ -66,7 +66,7 @@ def from_removed(removed: Removed, judge: Judge, notes: tuple[str, ...], n0: int
     effect = separation_posterior(statistic, judge.prior or EffectPrior.default())
     analysis = Analysis(removed, statistic, effect, notes + removed.notes)
     posterior = AUCPosterior.from_effect(effect, removed.method, n0, n1, analysis.notes, analysis.details())
-    diff = removed.without_pair1 - removed.without_pair0
+    diff = removed.differences
     shares = _shares(diff, removed.rows1, removed.rows0, removed.z.size)
     if removed.groups is not None:
         shares = np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)

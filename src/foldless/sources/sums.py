@@ -144,9 +144,10 @@ def column_moments(X: Any, rows: Array) -> Moments:
     n, part = len(rows), X[rows].astype(np.float64)
     if n == 0:
         return Moments.of(np.empty((0, X.shape[1])))
-    mean = np.asarray(part.sum(axis=0)).ravel() / n
-    squares = np.asarray(part.multiply(part).sum(axis=0)).ravel()
-    scatter = np.maximum(squares - n * mean**2, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever uses them refuses moments that are not finite
+        mean = np.asarray(part.sum(axis=0)).ravel() / n
+        squares = np.asarray(part.multiply(part).sum(axis=0)).ravel()
+        scatter = np.maximum(squares - n * mean**2, 0.0)
     # Sparse columns sit near zero by nature, where the textbook sum of squares is safe; those that do not are centred.
     far = np.flatnonzero(scatter < 1e-6 * squares)
     if far.size:
