@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -222,6 +223,7 @@ def interrupts_of(task):
 def test_workers_leave_an_interrupt_to_the_process_that_started_them():
     """Ctrl-C reaches the whole group; a worker that was just starting answered with a traceback of its own."""
     before = signal.getsignal(signal.SIGINT)
+    get_reusable_executor().shutdown(wait=True)  # as in a command: no workers of an earlier test
     with Workers(jobs=2).ready() as team:
         assert all(result["ignored"] for result in team([1, 2, 3], interrupts_of))
     assert signal.getsignal(signal.SIGINT) is before

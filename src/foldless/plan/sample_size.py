@@ -132,9 +132,9 @@ def plan_sample_size(
     >>> import foldless as fl
     >>> plan = fl.plan_sample_size(0.8, 0.05)
     >>> plan.n, plan.n_if_noisy
-    (288, 611)
+    (286, 590)
     >>> fl.plan_sample_size(0.8, above=0.7, power=0.9, n_features=10).n
-    271
+    264
     """
     question = _question(auc, level, balance, noise_share, n_features, prior)
     kept = _promise(question, auc, half_width, above, power)
