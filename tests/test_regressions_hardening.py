@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -296,3 +297,16 @@ def test_commands_give_the_same_bytes_whatever_the_hash_seed(name, patients, tmp
         found.append((done.stdout, {path.name: path.read_bytes() for path in folder.iterdir()}))
     assert found[0] == found[1]
     assert len(found[0][1]) == 1
+
+
+def test_a_discriminant_that_points_against_its_classes_is_judged():
+    """Its scale is negative: that was taken for a fit that leaves no scatter, and ended in a division by zero."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 6)), np.arange(40) % 2
+    X[:, 0] += y
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5).fit(X, y)
+    model.coef_ = -40 * model.coef_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fl.FoldlessWarning)
+        post = fl.auc_posterior(model, X, y)
+    assert 0 < post.mean < 0.5

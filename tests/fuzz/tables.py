@@ -204,7 +204,7 @@ def framed(X: np.ndarray, name: str) -> Any:
         return frame
     changed = {
         "pandas nullable": lambda c: c.astype("Float64"),
-        "pandas category": lambda c: c.astype("category"),
+        "pandas category": lambda c: c.astype(np.float32 if c.dtype == np.float16 else c.dtype).astype("category"),
         "pandas text": lambda c: pd.Series(["low", "high"] * len(c))[: len(c)],
     }[name]
     return frame.assign(c0=changed(frame["c0"]))
