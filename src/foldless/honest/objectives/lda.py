@@ -98,8 +98,10 @@ class DiscriminantScale:
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
         N, left = mass1 + mass0, 2.0 - difference
+        if self.difference <= 2.0:  # beyond: weights that point against the classes, left is negative throughout
+            left = np.where(left < NO_SCATTER, 0.0, left)
         with np.errstate(divide="ignore"):  # infinite where a fit leaves no scatter within the classes
-            return (N - self.lost) / (mass1 * mass0 / N * np.where(np.abs(left) < NO_SCATTER, 0.0, left) * self.kept)
+            return (N - self.lost) / (mass1 * mass0 / N * left * self.kept)
 
     def _sum_tz(self) -> float:
         # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.
