@@ -310,3 +310,13 @@ def test_a_discriminant_that_points_against_its_classes_is_judged():
         warnings.simplefilter("ignore", fl.FoldlessWarning)
         post = fl.auc_posterior(model, X, y)
     assert 0 < post.mean < 0.5
+
+
+def test_a_discriminant_that_fits_its_rows_exactly_is_refused():
+    """Next to no shrinkage, as many columns as rows: a division by zero came out."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(13, 12)), np.arange(13) % 2
+    X[:, 0] += 50 * y
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=1e-11).fit(X, y)
+    with pytest.raises(fl.EstimatorError, match=r"fits its rows exactly.*more shrinkage"):
+        fl.auc_posterior(model, X, y)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foldless._check import Floats
-from foldless.errors import InputError
+from foldless.errors import EstimatorError, InputError
 from foldless.honest.losses import SquaredLoss
 from foldless.honest.objective import Objective, Removal
 from foldless.honest.objectives._rows import targets
@@ -46,6 +46,11 @@ def describe(view: LinearView, sample_weight: Floats | None) -> Objective | None
     columns = feature_moments(view.X, positive)
     means = np.stack([c.mean for c in columns])
     readout = _readout(view, mass, means, kept)
+    if np.isinf(readout.slope):
+        raise EstimatorError(
+            "this linear discriminant analysis fits its rows exactly: no scatter is left within the classes by which "
+            "honest scores could be measured. Fit with more shrinkage (shrinkage=0.1), drop columns, or add rows."
+        )
     total1, total0 = readout.mass1, readout.mass0
     mean_score = float((total1 * means[1] + total0 * means[0]) @ view.weights / N)
     return Objective(
