@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless import baselines
@@ -296,3 +297,11 @@ def test_scores_that_overflow_for_weights_of_unit_length_are_refused(ask, prior)
     table = 1e308 * (1 + 0.1 * Y[:, None]) * np.ones(12)
     with pytest.raises(fl.InputError, match=r"rescale X"):
         ask(np.full(12, 1e-10), table, Y, method="in-sample", prior=prior)
+
+
+def test_columns_whose_cubes_vanish_are_diagnosed():
+    """A column of size 1e-110 beside others: its skewness was 0/0."""
+    tiny = np.column_stack([X, 1e-110 * X[:, 0] ** 3])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(np.column_stack([X, X[:, 0] ** 3]), Y)
+    model[0].mean_[-1], model[0].scale_[-1] = 0.0, 1.0
+    assert fl.diagnose(model, tiny, Y).verdict in ("trust", "caution", "do not use")

@@ -163,16 +163,18 @@ def _dense(X: Any, rows: Ints, columns: Ints) -> Floats:
 
 def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Floats, Bools]:
     """AUC, skewness, the same as a normal deviate, t value, and whether there are two values, by column."""
-    within = np.where(positive[:, None], block - block[positive].mean(axis=0), block - block[~positive].mean(axis=0))
+    # None of the figures depends on the size of a column, and squares and cubes of tiny ones vanish.
+    sized = np.ldexp(block, -np.frexp(np.max(np.abs(block), axis=0))[1])
+    mean1, mean0 = sized[positive].mean(axis=0), sized[~positive].mean(axis=0)
+    within = sized - np.where(positive[:, None], mean1, mean0)
     variance = np.mean(within * within, axis=0)
     scale = np.sqrt(np.where(variance > 0, variance, 1.0))
     n, n1 = positive.size, int(positive.sum())
-    difference = block[positive].mean(axis=0) - block[~positive].mean(axis=0)
-    t = difference / (scale * np.sqrt(1 / n1 + 1 / (n - n1)))
+    t = (mean1 - mean0) / (scale * np.sqrt(1 / n1 + 1 / (n - n1)))
     low, high = block.min(axis=0), block.max(axis=0)
     two = np.all((block == low) | (block == high), axis=0) & (high > low)
     # What a 0/1 column lacks is not symmetry: it has no tails.
-    skew = np.where(two, 0.0, np.mean(within * within * within, axis=0) / scale**3)
+    skew = np.where(two, 0.0, np.mean((within / scale) ** 3, axis=0))
     return _aucs(block, positive), skew, normal_skewness(skew, n), t, two
 
 
