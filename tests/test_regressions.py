@@ -19,6 +19,7 @@ from foldless import baselines
 from foldless._pullback import agrees
 from foldless.cli.app import app
 from foldless.honest.separation import separation
+from foldless.honest.surrogate import nearest_ridge
 from foldless.rate_pair import SharedScale
 from foldless.student import StudentEffect
 from sklearn_versions import VERSION
@@ -305,3 +306,16 @@ def test_columns_whose_cubes_vanish_are_diagnosed():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(np.column_stack([X, X[:, 0] ** 3]), Y)
     model[0].mean_[-1], model[0].scale_[-1] = 0.0, 1.0
     assert fl.diagnose(model, tiny, Y).verdict in ("trust", "caution", "do not use")
+
+
+def test_scores_that_overflow_are_refused_under_a_known_covariance():
+    """No square is needed there, and the difference of two infinite means was nan."""
+    huge = np.array([[1e308], [1e308], [1e308], [1e308]])
+    with pytest.raises(fl.InputError, match="overflow"):
+        fl.cbauc([1.0], huge, [0, 1, 0, 1], prior=fl.Prior.known_covariance(1.0))
+
+
+def test_agreement_with_the_stand_in_is_at_most_one():
+    """Weights read back from scores may come out longer than they are: a cosine of 1.0000049 was reported."""
+    ridge = nearest_ridge(np.array([1.0, 4.0]), np.array([1.0, 2.0]), np.array([1.0, 0.5]), norm_sq=1.2)
+    assert ridge.match <= 1

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import RidgeClassifier
 
 import foldless as fl
-from foldless.streaming import in_blocks
+from foldless.streaming import fit_logistic, in_blocks
 
 Y = np.arange(40) % 2
 X = np.random.default_rng(0).normal(size=(40, 3)) + 0.7 * Y[:, None]
@@ -68,3 +68,10 @@ def test_rows_with_equal_columns_tie_in_memory_and_in_blocks():
     whole, blocks = fl.auc_posterior(model, X, y), fl.auc_posterior(model, in_blocks(X, y, elements=30))
     assert whole.details["pair_auc"] == blocks.details["pair_auc"]
     assert whole.mean == pytest.approx(blocks.mean, abs=1e-9)
+
+
+def test_a_fit_of_columns_whose_means_have_no_squares():
+    """A mean of 1e160 was squared, with a warning of NumPy's."""
+    rng = np.random.default_rng(0)
+    far, y = 1e160 + 1e150 * rng.normal(size=(40, 2)), np.arange(40) % 2
+    assert np.all(np.isfinite(fit_logistic(in_blocks(far, y, elements=20))[-1].coef_))

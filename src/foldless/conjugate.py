@@ -118,6 +118,8 @@ def degrees_of_freedom(prior: ProjectedPrior, n_rows: int) -> float:
 
 def _scale(stats: ScoreStats, prior: ProjectedPrior, trace: float | None) -> tuple[float, Any]:
     if prior.family == "known":
+        if not np.all(np.isfinite(stats.mean0) & np.isfinite(stats.mean1)):
+            raise InputError("the scores overflow: rescale X, for example with StandardScaler.")
         _need(np.all(prior.scale > 0), "the covariance leaves no spread along w", "check the covariance")
         return float("inf"), prior.scale
     if prior.family == "scaled-identity":

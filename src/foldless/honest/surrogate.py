@@ -68,7 +68,8 @@ def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> N
     mean = max(float(values[values >= RANK * values[-1]].mean()), tiny)
     penalties = mean * np.exp(LOG_PENALTIES)
     c = right / (values + penalties[:, None])
-    in_weights = c @ w / np.sqrt(np.sum(c**2, axis=1) * norm_sq + tiny)
+    longest = max(norm_sq, float(w @ w))  # what is read from scores may come out longer than the whole, by rounding
+    in_weights = c @ w / np.sqrt(np.sum(c**2, axis=1) * longest + tiny)
     in_scores = c @ (values * w) / np.sqrt((c**2 @ values) * float(w**2 @ values) + tiny)
     match = 0.5 * (in_weights + in_scores)
     best = int(np.argmax(match))

@@ -86,9 +86,10 @@ def _scaling(columns: Moments, standardize: bool) -> tuple[Floats, Floats]:
     """Mean and scale of each column; a constant column keeps scale 1, as in StandardScaler."""
     if not standardize:
         return np.zeros_like(columns.mean), np.ones_like(columns.mean)
-    variance = columns.scatter / columns.n
-    constant = variance <= 10 * np.finfo(float).eps * (variance + np.square(columns.mean) * columns.n**-0.5)
-    return columns.mean, np.where(constant, 1.0, np.sqrt(variance))
+    sd = np.sqrt(columns.scatter / columns.n)
+    # Of squares: variance <= 10 eps (variance + mean^2 / sqrt n). The squares of means may overflow.
+    constant = sd <= np.sqrt(10 * np.finfo(float).eps) * np.hypot(sd, columns.mean * columns.n**-0.25)
+    return columns.mean, np.where(constant, 1.0, sd)
 
 
 @dataclass(frozen=True, eq=False)
