@@ -319,3 +319,9 @@ def test_agreement_with_the_stand_in_is_at_most_one():
     """Weights read back from scores may come out longer than they are: a cosine of 1.0000049 was reported."""
     ridge = nearest_ridge(np.array([1.0, 4.0]), np.array([1.0, 2.0]), np.array([1.0, 0.5]), norm_sq=1.2)
     assert ridge.match <= 1
+
+
+def test_scores_of_unequal_length_are_refused():
+    """NumPy's words about an inhomogeneous shape came out."""
+    with pytest.raises(fl.InputError, match="scores"):
+        fl.auc_posterior_from_scores([0, 1, 0, 1], [[1.0], [2.0, 3.0], [1.0], [4.0]])

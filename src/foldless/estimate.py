@@ -144,7 +144,7 @@ def auc_posterior_from_scores(
     True
     """
     known_average(multi_class)
-    if np.ndim(scores) == 2 and np.shape(scores)[1] > 2:
+    if _one_column_per_class(scores):
         refuse_two_class_options(pos_label, groups)
         return posterior_from_scores(y, scores, prior=_effect_prior(prior), multi_class=multi_class)
     z = _check.as_scores(scores)
@@ -158,6 +158,14 @@ def auc_posterior_from_scores(
     statistic = statistic_of_scores(z, labels.positive, codes)
     effect = separation_posterior(statistic, _effect_prior(prior))
     return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, (), {"pair_auc": statistic.pair_auc})
+
+
+def _one_column_per_class(scores: Any) -> bool:
+    try:
+        shape = np.shape(scores)
+    except ValueError:  # rows of unequal length: `as_scores` says so
+        return False
+    return len(shape) == 2 and shape[1] > 2
 
 
 def honest_scores(
