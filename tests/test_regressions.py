@@ -325,3 +325,9 @@ def test_scores_of_unequal_length_are_refused():
     """NumPy's words about an inhomogeneous shape came out."""
     with pytest.raises(fl.InputError, match="scores"):
         fl.auc_posterior_from_scores([0, 1, 0, 1], [[1.0], [2.0, 3.0], [1.0], [4.0]])
+
+
+def test_means_at_both_ends_of_the_floats_are_far_apart():
+    """Their difference overflows: NumPy's warning came out."""
+    ends = np.array([[-1.5e308], [1.5e308]])
+    assert fl.cbauc([1.0], ends, [0, 1], prior=fl.Prior.known_covariance(1.0)) == 1.0

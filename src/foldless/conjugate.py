@@ -46,7 +46,8 @@ class ScorePosterior:
     @property
     def location(self) -> Any:
         """Standardised difference of the posterior means: a sqrt(k / s)."""
-        return (self.mean1 - self.mean0) / self.unit
+        with np.errstate(over="ignore"):  # means at both ends of the floats: infinitely far apart
+            return (self.mean1 - self.mean0) / self.unit
 
     def scaled(self, factor: Any) -> ScorePosterior:
         """The same with all scores multiplied by a factor."""
