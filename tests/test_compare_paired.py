@@ -62,9 +62,11 @@ def expected(fits: list[Fit], X: np.ndarray, y: np.ndarray, shares: list[float])
     (Da, Ia1, Ia0), (Db, Ib1, Ib0) = (by_refits(fit, X, y) for fit in fits)
     n1, n0 = Da.shape
 
-    def effects(D: np.ndarray) -> np.ndarray:
+    def smooth(D: np.ndarray) -> np.ndarray:
         sd = np.sqrt((D.mean(1).var(ddof=1) + D.mean(0).var(ddof=1)) / 2)
-        S = ndtr(D / (np.sqrt(2) * BANDWIDTH * (n1 + n0) ** (-1 / 3) * sd))
+        return ndtr(D / (np.sqrt(2) * BANDWIDTH * (n1 + n0) ** (-1 / 3) * sd))
+
+    def effects(S: np.ndarray) -> np.ndarray:
         a, b = S.mean(1), S.mean(0)
         return np.r_[(a - a.mean()) / np.sqrt(n1 * (n1 - 1)), (b - b.mean()) / np.sqrt(n0 * (n0 - 1))]
 
@@ -77,7 +79,7 @@ def expected(fits: list[Fit], X: np.ndarray, y: np.ndarray, shares: list[float])
         return float(np.sum(x[0] * z[1]) + np.sum(z[0] * x[1]))
 
     size = [np.sum(x[0] ** 2) + np.sum(x[1] ** 2) for x in (A, B)]
-    R = np.corrcoef(np.vstack([effects(Da), effects(Db)]))[0, 1]
+    R = min(np.corrcoef(effects(f(Da)), effects(f(Db)))[0, 1] for f in (smooth, np.sign))
     T = twice(A, B) / np.sqrt(size[0] * size[1]) * np.sqrt(shares[0] * shares[1])
     Taa, Tbb = (max(twice(x, x), 0) / s * share for x, s, share in zip((A, B), size, shares, strict=True))
     inflation = np.sqrt((1 + Taa) * (1 + Tbb))

@@ -192,7 +192,7 @@ def test_operating_point_is_that_of_the_error_posterior(data, model):
 
 
 def test_own_threshold(data, model):
-    """A classifier is shown at 0; bare weights and None have no point; a moved threshold is not drawn, with a note."""
+    """A classifier is shown where its predict changes its mind; bare weights and None have no point."""
     X, y, w = data
     at_zero = fl.ROCPosteriorDisplay.from_estimator(model, X, y)
     assert at_zero.curves["LogisticRegression"].point.threshold == 0
@@ -201,8 +201,7 @@ def test_own_threshold(data, model):
     assert fl.ROCPosteriorDisplay.from_estimator(w, X, y, threshold=0.2).curves["weights"].point.threshold == 0.2
     moved = FixedThresholdClassifier(LogisticRegression(C=0.5, tol=1e-10), threshold=0.8).fit(X, y)
     display = fl.ROCPosteriorDisplay.from_estimator(moved, X, y)
-    assert display.point_ is None
-    assert "decides at a threshold of its own, which is not drawn" in written(display)
+    assert display.curves["FixedThresholdClassifier"].point.threshold == pytest.approx(np.log(4))
 
 
 def test_roc_in_sample_takes_its_prior(data, model):

@@ -20,8 +20,8 @@ FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster
 def test_small_blocks_give_the_same_answer(P, groups, monkeypatch):
     X, y = gaussian(0, P, N=90, n1=37)
     whole = removed(RidgeClassifier(), X, y, groups=groups)
-    for module in (design, removal, group_scores):
-        monkeypatch.setattr(module, "BLOCK_ENTRIES", 500)
+    for module, name in ((design, "BLOCK_ENTRIES"), (removal, "PAIRS_IN_CACHE"), (group_scores, "BLOCK_ENTRIES")):
+        monkeypatch.setattr(module, name, 500)
     pieces = removed(RidgeClassifier(), X, y, groups=groups)
     for field in FIELDS:
         np.testing.assert_allclose(getattr(pieces, field), getattr(whole, field), rtol=1e-9, atol=1e-11)

@@ -76,7 +76,7 @@ def test_variance_written_out():
     shape = (kurtosis(z[positive], fisher=False) + kurtosis(z[~positive], fisher=False)) / 2
     k = np.clip((shape - 1) / 2, 1, 3)
     assert k > 1
-    wanted = (1 + 4 / 40) * (s1 / 25 + s0 / 15) + k * 1.7**2 / 8 * (s1**2 / 24 + s0**2 / 14)
+    wanted = (1 + 1 / 25 + 1 / 15) * (s1 / 25 + s0 / 15) + k * 1.7**2 / 8 * (s1**2 / 24 + s0**2 / 14)
     assert statistic.variance(np.array(1.7)) == pytest.approx(wanted, rel=1e-12)
 
 

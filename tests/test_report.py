@@ -392,10 +392,20 @@ def test_no_penalty_to_search_over(model):
     assert "no penalty" in part(strength, model.fit(X, Y), X, Y)["skipped"]
 
 
+class Platt(RidgeClassifier):
+    """Probabilities of a making of its own."""
+
+    def predict_proba(self, X):
+        p = 1 / (1 + np.exp(-3 * self.decision_function(X) + 0.5))
+        return np.column_stack([1 - p, p])
+
+
 def test_a_threshold_of_its_own_is_not_passed_over():
-    """Rates at a decision of 0 would not be those of this classifier."""
+    """Rates at a decision of 0 would not be those of this classifier; where its own is unknown, there are none."""
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
-    assert "threshold of its own" in part(rates, model, X[:, :3], Y)["skipped"]
+    assert part(rates, model, X[:, :3], Y)["threshold"] == pytest.approx(np.log(0.3 / 0.7))
+    platt = FixedThresholdClassifier(Platt(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
+    assert "no known function of its decision_function" in part(rates, platt, X[:, :3], Y)["skipped"]
 
 
 def test_too_few_rows_for_five_folds():

@@ -7,7 +7,6 @@ against the estimator's own ``decision_function`` that it got them right. Nothin
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,7 @@ from foldless import _pullback as back
 from foldless._check import Floats, Labels
 from foldless._pullback import WAY_OUT, sampled_rows
 from foldless._steps import Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
-from foldless.errors import EstimatorError, InputError, TrustWarning
+from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.moments import project
 
 EXPECTED = "estimator must be a fitted linear classifier, a Pipeline ending in one, or a weight vector"
@@ -311,5 +310,5 @@ def notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
         for s in steps
     )
     for note in notes:
-        warnings.warn(note, TrustWarning, stacklevel=5)
+        warn_user(note, TrustWarning)
     return notes

@@ -4,6 +4,15 @@ Each message says what was expected, what came, and what to do. All errors deriv
 `FoldlessError`, itself a `ValueError`, so ``except ValueError`` keeps working.
 """
 
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import warnings
+
+OURS = (os.path.dirname(os.path.abspath(__file__)) + os.sep, os.path.abspath(contextlib.__file__))
+
 
 class FoldlessError(ValueError):
     """Base of every error that foldless raises on purpose."""
@@ -31,3 +40,11 @@ class OptimismWarning(FoldlessWarning):
 
 class TrustWarning(FoldlessWarning):
     """The result stands, but one of its assumptions is visibly strained."""
+
+
+def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
+    """Warn at the line outside of foldless that led here, however deep the reason was found."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(OURS):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

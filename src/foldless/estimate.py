@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -10,15 +9,17 @@ import numpy as np
 
 from foldless import _check, in_sample
 from foldless._steps import is_estimator
+from foldless._threshold import notes_on_threshold, own_threshold
 from foldless.anatomy import LinearView, take_apart
 from foldless.auc import AUCPosterior
 from foldless.error import ErrorPosterior
-from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning, warn_user
+from foldless.findings.answer import auc_answer, rate_notes
 from foldless.findings.quick import quick_notes
-from foldless.findings.scores import score_findings
 from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
 from foldless.honest.analysis import Analysis, HonestScores
 from foldless.honest.multi.view import has_several_classes
+from foldless.honest.notes import on_few_rows
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import statistic_of_scores
 from foldless.multiclass import MulticlassAUCPosterior, posterior_from_scores, posterior_of_classes
@@ -94,20 +95,16 @@ def auc_posterior(
     known_average(multi_class)
     if has_several_classes(estimator):
         return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
-    if is_out_of_core(X, y) and _chosen(method) == "in-sample" and not is_estimator(estimator):
+    if is_out_of_core(X, y) and _check.known_method(method) == "in-sample" and not is_estimator(estimator):
         return posterior_of_weights(estimator, X, y, conjugate_prior(prior, groups, sample_weight), pos_label)
     view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
-    if _chosen(method) == "in-sample":
+    if _check.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         effect = in_sample.separation(view, conjugate)
         return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
-    how = (answer.removed.method, n0, n1)
-    post = AUCPosterior.from_effect(answer.effect, *how, answer.notes, answer.details())
-    # The checks that need a look at the table and the honest scores; `diagnose` looks closer.
-    seen = tuple(finding.note for finding in score_findings(answer, post) if finding.level > 0)
-    return replace(post, notes=post.notes + quick_notes(view, X, answer.removed.groups) + seen)
+    return auc_answer(answer, n0, n1, quick_notes(view, X, answer.removed.groups))
 
 
 def auc_posterior_from_scores(
@@ -146,7 +143,7 @@ def auc_posterior_from_scores(
     known_average(multi_class)
     if _one_column_per_class(scores):
         refuse_two_class_options(pos_label, groups)
-        return posterior_from_scores(y, scores, prior=_effect_prior(prior), multi_class=multi_class)
+        return posterior_from_scores(y, scores, prior=EffectPrior.checked(prior), multi_class=multi_class)
     z = _check.as_scores(scores)
     labels = _check.as_labels(y, pos_label=pos_label)
     _check.same_length(z.size, labels.positive.size, "there are {} scores")
@@ -156,8 +153,10 @@ def auc_posterior_from_scores(
         raise InputError("scores are all equal: they rank no row above another.")
     codes = None if groups is None else _check.as_groups(groups, labels.positive, fewest=2)
     statistic = statistic_of_scores(z, labels.positive, codes)
-    effect = separation_posterior(statistic, _effect_prior(prior))
-    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, (), {"pair_auc": statistic.pair_auc})
+    effect = separation_posterior(statistic, EffectPrior.checked(prior))
+    fewest, what = min(statistic.units0, statistic.units1), "rows" if groups is None else "groups"
+    told = on_few_rows(fewest, what)
+    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, told, {"pair_auc": statistic.pair_auc})
 
 
 def _one_column_per_class(scores: Any) -> bool:
@@ -185,7 +184,8 @@ def honest_scores(
     """
     two_classes_only(estimator, "honest_scores")
     view = _view(estimator, X, y, pos_label)
-    return _analysed(view, None, groups, sample_weight).scores()
+    answer = _analysed(view, None, groups, sample_weight)
+    return replace(answer.scores(), notes=rate_notes(answer, quick_notes(view, X, answer.removed.groups)))
 
 
 def roc_posterior(
@@ -211,13 +211,14 @@ def roc_posterior(
     two_classes_only(estimator, "roc_posterior")
     view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
-    if _chosen(method) == "in-sample":
+    if _check.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         curves = SeparationCurves(in_sample.separation(view, conjugate))
         return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
     answer = _analysed(view, prior, groups, sample_weight)
     binormal = BinormalCurves.from_variances(answer.effect, *answer.class_variances())
-    return ROCPosterior(binormal, answer.removed.method, n0, n1, answer.notes + answer.shape_notes())
+    notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + answer.shape_notes()
+    return ROCPosterior(binormal, answer.removed.method, n0, n1, notes)
 
 
 def error_posterior(
@@ -230,7 +231,7 @@ def error_posterior(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-    threshold: float = 0.0,
+    threshold: float | None = None,
     prevalence: float | None = None,
     covariance: Literal["common", "per-class"] | None = None,
 ) -> ErrorPosterior:
@@ -240,8 +241,9 @@ def error_posterior(
 
     Parameters
     ----------
-    threshold : float
-        Rows with ``decision_function > threshold`` (oriented towards the positive class) count as positive.
+    threshold : float, optional
+        Rows with ``decision_function > threshold`` (oriented towards the positive class) count as positive. By default
+        the classifier's own: 0, or that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
     prevalence : float, optional
         Share of the positive class where the classifier will be used; its share in y by default.
     covariance : {"common", "per-class"}, optional
@@ -252,22 +254,27 @@ def error_posterior(
     -------
     ErrorPosterior
     """
-    threshold = _check.as_number(threshold, "threshold")
+    if threshold is not None:
+        threshold = _check.as_number(threshold, "threshold")
     if covariance not in (None, "common", "per-class"):
         raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
     two_classes_only(estimator, "error_posterior")
     view = _view(estimator, X, y, pos_label)
+    told: tuple[str, ...] = ()
+    if threshold is None:
+        threshold, told = (-1 if view.flipped else 1) * own_threshold(estimator), notes_on_threshold(estimator)
     n0, n1 = view.labels.n0, view.labels.n1
     share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
-    if _chosen(method) == "in-sample":
+    if _check.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         rates = _in_sample_rates(view, conjugate, threshold, covariance or "common")
-        return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
+        return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate) + told)
     if prior is not None or covariance is not None:
         raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
     answer = _analysed(view, None, groups, sample_weight)
     rates = SeparateScales(*answer.class_effects(threshold))
-    return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, answer.notes)
+    notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + told
+    return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, notes)
 
 
 def _view(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
@@ -288,24 +295,30 @@ def _several_classes(
 ) -> MulticlassAUCPosterior:
     if is_out_of_core(X, y):
         raise EstimatorError("classifiers of more than two classes need X in memory: load it as an array.")
-    if _chosen(method) == "in-sample":
+    if _check.known_method(method) == "in-sample":
         raise EstimatorError(
             f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
             f"{len(estimator.classes_)} ({_check.listed(estimator.classes_.tolist())}): use method='loo'."
         )
     refuse_two_class_options(pos_label, groups)
     result, strained = posterior_of_classes(
-        estimator, X, y, prior=_effect_prior(prior), groups=groups, sample_weight=sample_weight, multi_class=multi_class
+        estimator,
+        X,
+        y,
+        prior=EffectPrior.checked(prior),
+        groups=groups,
+        sample_weight=sample_weight,
+        multi_class=multi_class,
     )
     if strained is not None:
-        warnings.warn(strained, TrustWarning, stacklevel=3)
+        warn_user(strained, TrustWarning)
     return result
 
 
 def _analysed(view: LinearView, prior: Any, groups: Any, sample_weight: Any) -> Analysis:
-    analysis = Analysis.of(view, _effect_prior(prior), groups, sample_weight)
+    analysis = Analysis.of(view, EffectPrior.checked(prior), groups, sample_weight)
     if analysis.strained is not None:
-        warnings.warn(analysis.strained, TrustWarning, stacklevel=3)
+        warn_user(analysis.strained, TrustWarning)
     return analysis
 
 
@@ -324,19 +337,5 @@ def _in_sample_notes(view: LinearView, prior: Prior) -> tuple[str, ...]:
     warning = in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
     if warning is None:
         return view.notes
-    warnings.warn(warning, OptimismWarning, stacklevel=3)
+    warn_user(warning, OptimismWarning)
     return (*view.notes, warning)
-
-
-def _chosen(method: Any) -> str:
-    if method not in ("auto", "loo", "in-sample"):
-        raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {method!r}.")
-    return "in-sample" if method == "in-sample" else "loo"
-
-
-def _effect_prior(prior: Any) -> EffectPrior:
-    if prior is None:
-        return EffectPrior.default()
-    if not isinstance(prior, EffectPrior):
-        raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
-    return prior

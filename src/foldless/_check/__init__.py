@@ -1,6 +1,7 @@
 """Checks at the public edge: turn what users pass into plain arrays, or say what is wrong."""
 
 from foldless._check.arrays import Array, Floats
+from foldless._check.choices import known_method
 from foldless._check.labels import Labels, as_groups, as_labels, as_partial_labels, distinct, group_codes, label_vector
 from foldless._check.numbers import as_finite_numbers, as_number, as_numbers, as_probabilities, in_open_interval
 from foldless._check.scores import as_row_weights, as_scores, as_weights, finite_scores, sane_length, unequal_scores
@@ -29,6 +30,7 @@ __all__ = [
     "in_open_interval",
     "is_frame",
     "is_sparse",
+    "known_method",
     "label_vector",
     "listed",
     "same_length",

@@ -40,7 +40,10 @@ def finite_or_none(ctx: click.Context, param: click.Parameter, value: float | No
 @data_options(several=True)
 @click.option("--prevalence", type=float, callback=maybe_share, help="Share of positives in practice; else as in FILE.")
 @click.option(
-    "--threshold", type=float, callback=finite_or_none, help="Scores above it count as positive; 0 by default."
+    "--threshold",
+    type=float,
+    callback=finite_or_none,
+    help="Scores above it count as positive; by default the classifier's own, mostly 0.",
 )
 @saved.model_file_option
 @streamed.stream_option
@@ -88,7 +91,7 @@ def told(problem: Problem, prevalence: float | None, threshold: float | None, pa
     """The answer, and the picture if there is to be one."""
     if prevalence is not None or threshold is not None:
         problem.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
-    result, posterior, model = answer(problem, prevalence, threshold or 0.0)
+    result, posterior, model = answer(problem, prevalence, threshold)
     if path is not None:
         drawing.write(path, lambda figure: _draw(figure, problem, posterior, model), width=10.0 if model else 6.0)
     result["picture"] = None if path is None else str(path)
@@ -111,7 +114,7 @@ def refuse_wrong_strength(ctx: click.Context, ask: Ask) -> None:
         raise click.UsageError(f"--shrinkage is for lda, and the model is {ask.model}: use --C, or --model lda.")
 
 
-def answer(problem: Problem, prevalence: float | None, threshold: float) -> tuple[dict[str, Any], Any, Any]:
+def answer(problem: Problem, prevalence: float | None, threshold: float | None) -> tuple[dict[str, Any], Any, Any]:
     """Everything that is printed, as a plain dict; the posterior; the model where the ROC curve can be drawn."""
     level, two = problem.ask.level, len(problem.classes) == 2
     with console.gathered_warnings() as warned:
@@ -138,7 +141,7 @@ def answer(problem: Problem, prevalence: float | None, threshold: float) -> tupl
 
 
 def _two_classes(
-    problem: Problem, area: Any, model: Any, prevalence: float | None, threshold: float
+    problem: Problem, area: Any, model: Any, prevalence: float | None, threshold: float | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What there is for two classes only: rates at a threshold and a prevalence."""
     rates = fl.error_posterior(

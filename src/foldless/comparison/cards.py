@@ -43,7 +43,7 @@ def ranking(result: Ranking) -> str:
     facts = {m.name: f"{numbers.share(m.prob_best)}; AUC {_auc(m.auc)}" for m in result.models}
     facts["method"] = METHODS.get(result.method, result.method)
     figure = f"{best.name}, with probability {numbers.share(best.prob_best)}"
-    return card("Best AUC on new data", figure, facts, notes=result.notes, remark="Probability to be the best; AUC.")
+    return card("Best AUC on new data", figure, facts, notes=result.notes, remark="Probability of being the best; AUC.")
 
 
 def _auc(post: object) -> str:

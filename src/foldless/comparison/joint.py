@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from foldless._check import Floats
+from foldless._check import Floats, known_method
 from foldless.anatomy import take_apart
 from foldless.auc import AUCPosterior
 from foldless.comparison.difference import Difference
 from foldless.comparison.in_sample import in_sample_joint
 from foldless.comparison.loo import LooJoint
 from foldless.comparison.paired import paired_evidence
-from foldless.errors import FoldlessWarning, InputError, PriorError, TrustWarning
+from foldless.errors import FoldlessWarning, TrustWarning, warn_user
 from foldless.estimate import auc_posterior
+from foldless.findings.answer import auc_answer
 from foldless.findings.quick import quick_notes
 from foldless.honest.analysis import Analysis
 from foldless.honest.posterior import EffectPrior
@@ -67,26 +68,21 @@ class Judged:
 def judged(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
     """Judge every model on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    if how.method not in ("auto", "loo", "in-sample"):
-        raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {how.method!r}.")
-    return _in_sample(models, X, y, how) if how.method == "in-sample" else _loo(models, X, y, how)
+    judge = _in_sample if known_method(how.method) == "in-sample" else _loo
+    return judge(models, X, y, how)
 
 
 def _loo(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
-    prior = EffectPrior.default() if how.prior is None else how.prior
-    if not isinstance(prior, EffectPrior):
-        raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
+    prior = EffectPrior.checked(how.prior)
     found: dict[str, Analysis] = {}
     posteriors = {}
     for name, model in models.items():
         view = take_apart(model, X, y, pos_label=how.pos_label)
         found[name] = each = Analysis.of(view, prior, how.groups, how.sample_weight)
         if each.strained is not None:
-            warnings.warn(f"{name}: {each.strained}", TrustWarning, stacklevel=4)
-        sizes, seen = (view.labels.n0, view.labels.n1), quick_notes(view, X, each.removed.groups)
-        posteriors[name] = AUCPosterior.from_effect(
-            each.effect, each.removed.method, *sizes, each.notes + seen, each.details()
-        )
+            warn_user(f"{name}: {each.strained}", TrustWarning)
+        table_notes = quick_notes(view, X, each.removed.groups)
+        posteriors[name] = auc_answer(each, view.labels.n0, view.labels.n1, table_notes)
     evidence = paired_evidence([f.removed for f in found.values()], [f.statistic for f in found.values()])
     return Judged(posteriors, LooJoint(evidence, prior), (*_merged(posteriors), *_near_one(posteriors)))
 
@@ -96,7 +92,7 @@ def _in_sample(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
         warnings.simplefilter("always")
         posteriors = {name: auc_posterior(model, X, y, **vars(how)) for name, model in models.items()}
     for message in {str(w.message): w.message for w in caught if issubclass(w.category, FoldlessWarning)}.values():
-        warnings.warn(message, stacklevel=4)  # once, though it concerns every model
+        warn_user(message)  # once, though it concerns every model
     views = [take_apart(model, X, y, pos_label=how.pos_label) for model in models.values()]
     joint = in_sample_joint(views, Prior.paper() if how.prior is None else how.prior)
     return Judged(posteriors, joint, _merged(posteriors))

@@ -75,8 +75,14 @@ class LooJoint:
         """For each model, the probability that it has the largest AUC; models that are one share it."""
         kept = [k for k in range(len(self.evidence.statistics)) if not any(self.evidence.same(k, j) for j in range(k))]
         firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in range(len(self.evidence.statistics))]
-        chance = dict(zip(kept, wins(self.evidence.among(kept)), strict=True))
+        chance = dict(zip(kept, self._wins(kept), strict=True))
         return np.array([chance[j] / firsts.count(j) for j in firsts])
+
+    def _wins(self, kept: list[int]) -> Floats:
+        if len(kept) != 2:
+            return wins(self.evidence.among(kept))
+        first, _, second = self.difference(*kept).beyond(0.0)  # one question, one answer
+        return np.array([first, second])
 
     def _margin_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
         E = self.evidence

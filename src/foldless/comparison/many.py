@@ -45,7 +45,7 @@ class Ranking:
 
     @property
     def prob_best(self) -> dict[str, float]:
-        """The probability of each to be the best, by name."""
+        """The probability of each being the best, by name."""
         return {model.name: model.prob_best for model in self.models}
 
     @property
@@ -85,7 +85,7 @@ class Ranking:
         }
 
     def __repr__(self) -> str:
-        wide = max(len(model.name) for model in self.models)
+        wide = max(len("model"), *(len(model.name) for model in self.models))
         rows = self.summary()
         lines = [
             f"{r['rank']:>2}  {r['name']:<{wide}}  {r['prob_best']:>7.3f}  {r['auc']:.3f}  "

@@ -95,6 +95,14 @@ class _Model:
         sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
         bandwidth = BANDWIDTH * sum(self.diff.shape) ** (-1 / 3) * sd
         smooth = ndtr(self.diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(self.diff)
+        return self._contributions(smooth)
+
+    @cached_property
+    def rank_effects(self) -> Floats:
+        """The same for the share of ordered pairs."""
+        return self._contributions(np.sign(self.diff))
+
+    def _contributions(self, smooth: Floats) -> Floats:
         each = [smooth.mean(axis=1), smooth.mean(axis=0)]
         shares = [(v - v.mean()) / np.sqrt(v.size * max(v.size - 1, 1)) for v in each]
         if self.removed.groups is None:
@@ -150,11 +158,12 @@ def told_apart_by_ranks(statistics: Sequence[SeparationStatistic]) -> list[Separ
 
 def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
-    if np.array_equal(a.diff, b.diff):
+    if np.array_equal(a.diff, b.diff) or _rank_alike(a.removed.z, b.removed.z):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)
-    mean = _with_noise(_correlation(a.effects, b.effects), *noise)
+    shared = min(_correlation(a.effects, b.effects), _correlation(a.rank_effects, b.rank_effects))
+    mean = _with_noise(shared, *noise)
     # The spread of a class is estimated from its own rows, n_k - 1 degrees of freedom each.
     df = np.array([max(d.size - 1, 1) for d in a.deviations], dtype=np.float64)
     parts = [np.array([d @ d for d in m.deviations]) / df for m in (a, b)]
@@ -163,6 +172,11 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     total = within[0] * within[1]
     scale = float(np.sum(parts[0] * parts[1] * squares / df) / total) if total > 0 else 0.0
     return mean, scale, _weighted(alike, parts, df)
+
+
+def _rank_alike(z_a: Floats, z_b: Floats) -> bool:
+    """Whether the fits point the same way; their honest scores may differ, as models of one column do."""
+    return _correlation(z_a - z_a.mean(), z_b - z_b.mean()) >= 1 - SAME
 
 
 def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:

@@ -83,6 +83,7 @@ class Comparison:
             "prob_a_better": self.prob_a_better,
             "prob_rope": self.prob_rope,
             "prob_b_better": self.prob_b_better,
+            "alike": self.difference.exactly_zero,
             "correlation": self.correlation,
             "method": self.method,
             "n0": self.a.n0,

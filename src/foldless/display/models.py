@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from foldless._steps import is_estimator, sklearn_names, thawed
-from foldless.errors import FoldlessWarning, InputError
+from foldless._steps import is_estimator, thawed
+from foldless.errors import FoldlessWarning, InputError, warn_user
 
 
 def named_posteriors(posteriors: Any, kind: type, maker: str, name: Any = None) -> dict[str, Any]:
@@ -63,17 +63,6 @@ def _innermost(estimator: Any) -> Any:
     return _innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
 
 
-def moved_threshold(estimator: Any) -> tuple[str, ...]:
-    """A note where ``predict`` does not change its mind at a decision of 0."""
-    inner = _innermost(estimator)
-    if not sklearn_names(inner) & {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}:
-        return ()
-    return (
-        f"{type(inner).__name__} decides at a threshold of its own, which is not drawn: "
-        f"pass threshold, in units of decision_function, for the operating point.",
-    )
-
-
 @contextmanager
 def warned_once() -> Iterator[None]:
     """Give each warning of the block once, pointing at the line that asked for the picture.
@@ -90,7 +79,6 @@ def warned_once() -> Iterator[None]:
             continue
         seen.add(key)
         if issubclass(warning.category, FoldlessWarning):
-            # 1 is here, 2 contextlib, 3 from_estimator, 4 its caller.
-            warnings.warn(warning.message, warning.category, stacklevel=4)
+            warn_user(warning.message, warning.category)
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

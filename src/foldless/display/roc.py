@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from foldless._html import numbers
 from foldless._steps import is_estimator
+from foldless._threshold import why_unknown
 from foldless.display import style
 from foldless.display.curves import OperatingPoint, ROCCurve
-from foldless.display.models import moved_threshold, named_estimators, named_posteriors, warned_once
+from foldless.display.models import named_estimators, named_posteriors, warned_once
 from foldless.error import ErrorPosterior
 from foldless.errors import InputError
 from foldless.estimate import error_posterior, roc_posterior
@@ -89,9 +90,8 @@ class ROCPosteriorDisplay:
         level : float
             Level of the band and of the intervals.
         threshold : float, "own" or None
-            Value of ``decision_function`` at which the operating point is drawn. "own" is 0, where ``predict``
-            changes its mind; bare weights have no threshold of their own, and where a wrapper has moved it a
-            note says so. None draws no point.
+            Value of ``decision_function`` at which the operating point is drawn. "own" is where ``predict`` changes
+            its mind, mostly 0; bare weights have no threshold of their own. None draws no point.
         name : str, optional
             Name of a single model; its class by default.
         ax, **kwargs
@@ -103,15 +103,16 @@ class ROCPosteriorDisplay:
             curves = {key: roc_posterior(each, X, y, prior=prior, **how) for key, each in models.items()}
             # The leave-one-out rates at a threshold are counted on the scores; they take no prior.
             rates = how | {"prior": prior if method == "in-sample" else None}
-            at = {key: _own(each) if threshold == "own" else threshold for key, each in models.items()}
+            own = threshold == "own"
+            at = None if own else cast("float | None", threshold)
             points = {
-                key: error_posterior(each, X, y, threshold=value, **rates)
+                key: error_posterior(each, X, y, threshold=at, **rates)
                 for key, each in models.items()
-                if (value := at[key]) is not None
+                if (_draws_a_line(each) if own else threshold is not None)
             }
         drawn = cls._of(curves, points, level)
-        if threshold == "own":
-            drawn.notes = {key: drawn.notes[key] + moved_threshold(each) for key, each in models.items()}
+        if own:
+            drawn.notes = {key: drawn.notes[key] + _undrawn(each) for key, each in models.items()}
         return drawn.plot(ax, **kwargs)
 
     @classmethod
@@ -215,8 +216,13 @@ def _draw_point(ax: Any, point: OperatingPoint, colour: Any) -> Any:
     )
 
 
-def _own(estimator: Any) -> float | None:
-    return 0.0 if is_estimator(estimator) and not moved_threshold(estimator) else None
+def _draws_a_line(estimator: Any) -> bool:
+    return is_estimator(estimator) and why_unknown(estimator) is None
+
+
+def _undrawn(estimator: Any) -> tuple[str, ...]:
+    reason = why_unknown(estimator)
+    return () if reason is None else (f"the operating point is not drawn: {reason}",)
 
 
 def _named_points(points: Any, curves: Mapping[str, ROCPosterior]) -> dict[str, ErrorPosterior]:

@@ -1,7 +1,8 @@
 """Rows that repeat other rows: a row left out is not left out while a copy of it stays in the training set.
 
 Exact copies are equal in every column. In a table of few distinct values equal rows are nothing unusual; they count
-as copies only where they are more numerous than pairs of rows that differ in a single column.
+as copies only where they are more numerous than pairs of rows that differ in a single column. Indicator columns of
+one category count as one column here; and where a handful of different rows make up the whole table, no row is a copy.
 
 Near copies are closer than chance allows. Where the k nearest of N independent rows lie within r_k, and distances
 grow as in m dimensions, a neighbour within r has probability about k (r / r_k)^m; over N rows that must stay
@@ -29,6 +30,7 @@ HARDLY, MANY = 0.01, 0.05  # shares of superfluous rows: below the first nothing
 FALLEN = 1.0  # posterior standard deviations
 # Looked at when equal rows are compared with rows that are nearly so.
 MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
+HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
 SEED = 20240302
 
 
@@ -111,7 +113,7 @@ def copies_finding(
         _severity(copies, fallen),
         f"of {copies.codes.size} rows {' and '.join(parts)} (for example {listed(rows.tolist())}).{effect}{against}",
         "A copy of a row betrays its label when it is left out. Drop the copies and fit again; if they are repeated "
-        "measurements, pass groups= with one label per subject (the field `copies` of the diagnosis will do).",
+        "measurements, say which rows belong together: groups= in Python, --groups on the command line.",
         copies.share,
     )
 
@@ -147,17 +149,40 @@ def _keys(X: Any) -> list[bytes]:
 
 def unusual(X: Any, equal: Ints) -> bool:
     """Whether equal pairs outnumber pairs that differ in one column only."""
+    distinct = int(equal.max()) + 1
+    if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
+        return False
     rng = np.random.default_rng(SEED)
     repeated = np.bincount(equal)[equal] > 1
     rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])[: _affordable(X)]
     part = X[rows]
     dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) + 0.0
-    marks = _hashed(dense, rng)
+    marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
     whole = marks.sum(axis=1, dtype=np.uint64)
-    columns = rng.permutation(dense.shape[1])[:MAX_COLUMNS]
+    columns = rng.permutation(marks.shape[1])[:MAX_COLUMNS]
     same = _pairs(whole)
-    almost = sum(_pairs(whole - marks[:, j]) - same for j in columns) * dense.shape[1] / columns.size
+    almost = sum(_pairs(whole - marks[:, j]) - same for j in columns) * marks.shape[1] / columns.size
     return bool(same > almost)
+
+
+def category_starts(dense: Floats) -> Ints:
+    """Where columns begin that vary on their own: the indicators of one category, side by side, begin but once.
+
+    Indicators are columns of two values, of which every row has the upper one in exactly one of them.
+    """
+    n, (low, high) = len(dense), (dense.min(axis=0), dense.max(axis=0))
+    upper = (dense == high) & (low < high)
+    indicator = (upper | (dense == low)).all(axis=0)
+    # Indicators of one category have the upper value n times in all: at most one end fits a beginning.
+    ends = np.cumsum(np.where(indicator, upper.sum(axis=0), n + 1))
+    starts, j = [], 0
+    while j < dense.shape[1]:
+        starts.append(j)
+        wanted = n + (ends[j - 1] if j else 0)
+        after = int(np.searchsorted(ends, wanted)) + 1
+        whole = after <= ends.size and ends[after - 1] == wanted and (upper[:, j:after].sum(axis=1) == 1).all()
+        j = after if whole else j + 1
+    return np.array(starts, dtype=np.intp)
 
 
 def _affordable(X: Any) -> int:

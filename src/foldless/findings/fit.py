@@ -8,9 +8,9 @@ from foldless.auc import AUCPosterior
 from foldless.effect import SQRT2
 from foldless.errors import PriorError
 from foldless.findings.finding import Finding, found
-from foldless.honest import MATERIAL, POOR_MATCH
 from foldless.honest.analysis import Analysis
 from foldless.honest.early import RESEMBLES
+from foldless.honest.notes import MATERIAL, POOR_MATCH
 from foldless.prior import Prior
 
 FAR_OFF = 0.05  # in-sample against leave-one-out: AUC, and posterior standard deviations

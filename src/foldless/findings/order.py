@@ -35,8 +35,8 @@ def neighbours_alike(sketch: Sketch) -> Finding | None:
         "caution",
         f"rows of a class that follow each other in the file are alike (rank correlation {excess:.2f}, about 0 for "
         f"independent rows).",
-        "If they come from the same subject, session or recording, pass groups= with one label for each: without it "
-        "the answer is too good and its interval too narrow. If the file is merely sorted, all is well.",
+        "If they come from the same subject, session or recording, say so (groups= in Python, --groups on the command "
+        "line): else the answer is too good and its interval too narrow. If the file is merely sorted, all is well.",
         excess,
     )
 

@@ -12,13 +12,12 @@ from foldless._check import Floats, listed
 from foldless.auc import AUCPosterior
 from foldless.findings.finding import Finding, found
 from foldless.findings.sketch import Sketch
-from foldless.honest import rates
+from foldless.honest import notes, rates
 from foldless.honest.analysis import Analysis
 from foldless.honest.design import Bools
 from foldless.honest.result import Removed
 from foldless.honest.separation import robust_scale, separation
 
-FEW_ROWS = 10
 WRONG_WAY = 3.0  # standard errors below chance
 GAP, GAP_ERRORS = 0.02, 2.0  # binormal against rank AUC: what matters, and what is not chance (tails make it uncertain)
 RATIO, RATIO_ERRORS = 2.0, 3.3  # variances: a ratio worth a word, in standard errors of its logarithm
@@ -41,14 +40,15 @@ def score_findings(analysis: Analysis, auc: AUCPosterior, sketch: Sketch | None 
 def few_rows(analysis: Analysis) -> Finding | None:
     """A class with so few independent rows that its spread is a guess."""
     fewest = min(analysis.statistic.units0, analysis.statistic.units1)
-    if fewest >= FEW_ROWS:
-        return None
     what = "rows" if analysis.removed.groups is None else "groups"
+    told = notes.on_few_rows(fewest, what)
+    if not told:
+        return None
     return Finding(
         "few rows",
         "caution",
-        f"the smaller class has {fewest} {what}: the spread of its scores is a guess, and so is the interval.",
-        f"Read the whole interval, not its middle; {FEW_ROWS} or more {what} of each class make it reliable.",
+        told[0],
+        f"Read the whole interval, not its middle; {notes.FEW_ROWS} or more {what} of each class make it reliable.",
         float(fewest),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from foldless import _check, in_sample
 from foldless.auc import AUCPosterior
 from foldless.conjugate import ScorePosterior
-from foldless.errors import InputError, OptimismWarning, PriorError
+from foldless.errors import InputError, OptimismWarning, PriorError, warn_user
 from foldless.given_weights.posteriors import AUCPosteriors
 from foldless.moments import ScoreStats, project
 from foldless.prior import Prior
@@ -122,7 +121,7 @@ def _optimism(n_features: int, stats: ScoreStats, prior: Prior) -> tuple[str, ..
     warning = in_sample.optimism(n_features, stats.n0 + stats.n1, prior)
     if warning is None:
         return ()
-    warnings.warn(warning, OptimismWarning, stacklevel=4)
+    warn_user(warning, OptimismWarning)
     return (warning,)
 
 

@@ -8,14 +8,15 @@ from typing import Any
 from foldless._check import Floats
 from foldless.anatomy import LinearView
 from foldless.grid import GridEffect
-from foldless.honest import MATERIAL, rates, remove_rows
+from foldless.honest import rates, remove_rows
+from foldless.honest.notes import strain
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.result import Removed
 from foldless.honest.statistics import SeparationStatistic, statistic_of_removed
 from foldless.student import StudentEffect
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HonestScores:
     """What the training rows would have scored had they not been in the training set.
 
@@ -43,6 +44,12 @@ class HonestScores:
     method: str
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return (
+            f"HonestScores({self.scores.size} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
+            f"noise_share={self.noise_share:.2f}, method={self.method!r})"
+        )
+
     def _repr_html_(self) -> str:
         from foldless._html import results
 
@@ -61,14 +68,18 @@ class Analysis:
     @classmethod
     def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> Analysis:
         """Remove rows, sum up, apply the prior."""
-        removed = remove_rows(view, groups=groups, sample_weight=sample_weight)
+        return cls.from_removed(remove_rows(view, groups=groups, sample_weight=sample_weight), prior, view.notes)
+
+    @classmethod
+    def from_removed(cls, removed: Removed, prior: EffectPrior, notes: tuple[str, ...]) -> Analysis:
+        """The same from honest scores; `notes` are those of the view."""
         statistic = statistic_of_removed(removed)
-        return cls(removed, statistic, separation_posterior(statistic, prior), view.notes + removed.notes)
+        return cls(removed, statistic, separation_posterior(statistic, prior), notes + removed.notes)
 
     @property
     def strained(self) -> str | None:
         """What deserves a warning: the figures are those of another classifier than the user's."""
-        return self.removed.notes[0] if self.removed.direction_cosine < MATERIAL else None
+        return strain(self.removed.notes, self.removed.direction_cosine)
 
     def scores(self) -> HonestScores:
         """The public face of the honest scores."""

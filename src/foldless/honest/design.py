@@ -97,7 +97,7 @@ class Design:
 def build_design(X: Any, *, constant: float, free_intercept: bool) -> Design:
     """Columns of X, or the row space when there are at least as many columns as rows."""
     if X.shape[1] + (constant != 0) < X.shape[0]:
-        return Design(_with_constant(X, constant))
+        return Design(with_constant(X, constant))
     return row_space(gram_of_rows(X, centred=free_intercept) + constant**2)
 
 
@@ -131,14 +131,15 @@ def row_space(K: Floats) -> Design:
     return Design(lower, order)
 
 
-def blocks(n: int, width: int) -> Iterator[slice]:
-    """Slices of range(n) such that slice x width stays within BLOCK_ENTRIES."""
-    step = max(1, BLOCK_ENTRIES // max(width, 1))
+def blocks(n: int, width: int, entries: int | None = None) -> Iterator[slice]:
+    """Slices of range(n) such that slice x width stays within so many entries, BLOCK_ENTRIES by default."""
+    step = max(1, (entries or BLOCK_ENTRIES) // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
 
-def _with_constant(X: Any, constant: float) -> Any:
+def with_constant(X: Any, constant: float) -> Any:
+    """X with a last column that is `constant` throughout; X itself where that is 0."""
     if constant == 0:
         return X
     column = np.full((X.shape[0], 1), constant)

@@ -13,7 +13,7 @@ from foldless.honest.design import Design
 from foldless.honest.objective import Objective
 from foldless.honest.polish import Optimum, curvature_of, descend, fitted_point, match_of_fit, tempered
 
-ELSEWHERE = 0.999  # cosines above this leave every figure where it was
+ELSEWHERE = 0.999  # above, the optimum itself stands for the weights well enough
 STEP = 10**0.25
 MAX_STEPS = 12  # three decades
 RESEMBLES = 0.9  # below this, the weights did not stop on the way: they are not from these rows

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
@@ -63,6 +64,17 @@ class EffectPrior:
     def no_chance_mass(cls) -> EffectPrior:
         """The default without its share of classifiers at chance."""
         return cls(chance=0.0)
+
+    @classmethod
+    def checked(cls, prior: Any) -> EffectPrior:
+        """What a user passed as prior, or the default for None."""
+        if prior is None:
+            return cls.default()
+        if not isinstance(prior, cls):
+            raise PriorError(
+                f"the leave-one-out method takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}."
+            )
+        return prior
 
     def log_density(self, delta: Floats) -> Floats:
         """Log prior density up to a constant."""

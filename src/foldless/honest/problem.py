@@ -10,7 +10,8 @@ import numpy as np
 from foldless._check import Floats
 from foldless.honest.curvature import Curvature
 from foldless.honest.design import Bools, Design, Ints
-from foldless.honest.objective import Readout, Removal
+from foldless.honest.objective import Objective, Readout, Removal
+from foldless.honest.polish import Optimum
 from foldless.honest.removal import LocalModel
 
 
@@ -66,3 +67,9 @@ class Problem:
     def removal(self, gone1: Floats, gone0: Floats, lever: Floats) -> Removal:
         """Summary of removed rows: their mass in each class, and their lever."""
         return Removal(self.mass[0].sum() - gone1, self.mass[1].sum() - gone0, lever)
+
+
+def problem_at(positive: Bools, objective: Objective, design: Design, found: Optimum) -> Problem:
+    """An objective at its optimum."""
+    z, loss = found.point.scores, objective.loss
+    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, found.curvature, objective.readout)

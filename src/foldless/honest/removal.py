@@ -17,11 +17,11 @@ from functools import cached_property
 import numpy as np
 
 from foldless._check import Floats
-from foldless.honest.design import Ints
+from foldless.honest.design import Ints, blocks
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
-BLOCK_ENTRIES = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
+PAIRS_IN_CACHE = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,5 @@ def within_influence(model: LocalModel, rows: Ints, single: Floats) -> Floats:
 
 
 def column_blocks(height: int, width: int) -> Iterator[slice]:
-    """Slices of range(width) such that height x slice stays within BLOCK_ENTRIES."""
-    step = max(1, BLOCK_ENTRIES // max(height, 1))
-    for start in range(0, width, step):
-        yield slice(start, min(start + step, width))
+    """Slices of range(width) such that height x slice stays in the cache."""
+    return blocks(width, height, PAIRS_IN_CACHE)

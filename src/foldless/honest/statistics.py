@@ -20,12 +20,16 @@ from foldless.honest.separation import separation
 Bools = npt.NDArray[np.bool_]
 
 # Small samples vary more than their plug-in variances say: a factor 1 + 4/n, with n the rows that training noise
-# leaves. In the variance of the scale that noise enters with a power between one and two. Both were measured where the
-# truth is known.
+# leaves of as many as two equal classes would need. In the variance of the scale that noise enters with a power between
+# one and two. Both were measured where the truth is known.
 SMALL_SAMPLE = 4.0
 NOISE_IN_SCALE = 1.5
 MAX_KURTOSIS_FACTOR = 3.0
 LEAST_CLUSTERED = 0.01  # of the variance of independent rows: in few groups the deviations may cancel by accident
+# Few rows of a class help to train each other's honest scores (of two, both are the same inner product), so they may
+# agree by accident: up to FEW, their spread is taken to be no less than that of the other class; from ENOUGH on it is
+# what it is.
+FEW, ENOUGH = 5, 10
 MAX_SCORES = 2000  # per class, when all pairs of held-out scores are compared
 
 
@@ -68,11 +72,11 @@ class Spread:
 
     @cached_property
     def v1(self) -> float:
-        return float(self.row1.var(ddof=1))
+        return _believed(self.row1, self.row0, self.units[1])
 
     @cached_property
     def v0(self) -> float:
-        return float(self.row0.var(ddof=1))
+        return _believed(self.row0, self.row1, self.units[0])
 
     @property
     def v(self) -> float:
@@ -90,21 +94,26 @@ class Spread:
         independent = self.v1 / self.row1.size + self.v0 / self.row0.size
         if self.groups1 is None or self.groups0 is None:
             return independent
-        effects = np.concatenate([_deviations(self.row1), _deviations(self.row0)])
+        effects = np.concatenate(self.deviations())
         clustered = clustered_square(effects, np.concatenate([self.groups1, self.groups0]))
         return max(clustered, LEAST_CLUSTERED * independent)
 
-    def df(self) -> int:
+    def deviations(self) -> tuple[Floats, Floats]:
+        """What the rows of each class contribute to the error of its mean; their variance is the one believed."""
+        return _deviations(self.row1, self.v1), _deviations(self.row0, self.v0)
+
+    def df(self) -> float:
         if self.groups1 is None or self.groups0 is None:
-            return self.row0.size + self.row1.size - 2
-        return max(len(np.union1d(self.groups1, self.groups0)) - 2, 1)
+            return degrees_of_freedom(*self.units)
+        together = max(len(np.union1d(self.groups1, self.groups0)) - 2.0, 1.0)
+        return min(together, degrees_of_freedom(*self.units))
 
 
 def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     """The statistic of honest scores, clustered if they came with groups.
 
-    V(delta) = (1 + 4 r/N) r (s1/n1 + s0/n0) + (1 + 1.5 rho) k delta^2/8 (s1^2/(n1-1) + s0^2/(n0-1)),
-    with r = 1 + rho and s_k = v_k / v.
+    V(delta) = (1 + 4 r/n) r (s1/n1 + s0/n0) + (1 + 1.5 rho) k delta^2/8 (s1^2/(n1-1) + s0^2/(n0-1)),
+    with r = 1 + rho, s_k = v_k / v and 4/n = 1/n1 + 1/n0.
 
     The factor r: every pair of rows enters the leave-one-out statistic twice (each tests the model that
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
@@ -137,7 +146,7 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
     return SeparationStatistic(
         estimate=separation(diff, np.sqrt(spread.v)),
-        mean_variance=noise_in_mean(noise_share, units0 + units1) * spread.mean_variance() / spread.v,
+        mean_variance=noise_in_mean(noise_share, units0, units1) * spread.mean_variance() / spread.v,
         scale_variance=noise_in_scale(noise_share)
         * _kurtosis_factor(spread)
         * (s1**2 / max(units1 - 1, 1) + s0**2 / max(units0 - 1, 1))
@@ -150,10 +159,16 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
     )
 
 
-def noise_in_mean(noise_share: float, n: int) -> float:
-    """Factor by which training noise enlarges the variance of the mean difference of n units."""
-    worth = n / (1 + noise_share)
-    return (1 + SMALL_SAMPLE / worth) * n / worth
+def noise_in_mean(noise_share: float, n0: float, n1: float) -> float:
+    """Factor by which training noise, and the smallness of samples, enlarge the variance of the mean difference."""
+    r, balanced = 1 + noise_share, 4 / (1 / n0 + 1 / n1)
+    return (1 + SMALL_SAMPLE * r / balanced) * r
+
+
+def degrees_of_freedom(n0: float, n1: float) -> float:
+    """Of the variance of a difference of two means with equal variances: Satterthwaite's, n - 2 for equal classes."""
+    parts = sum(1 / (n**2 * max(n - 1, 1)) for n in (n0, n1))
+    return float(max((1 / n0 + 1 / n1) ** 2 / parts, 1.0))
 
 
 def noise_in_scale(noise_share: float) -> float:
@@ -193,8 +208,15 @@ def _kurtosis(values: Floats) -> float:
     return float(np.mean(squares**2) / max(float(np.mean(squares)) ** 2, np.finfo(float).tiny))
 
 
-def _deviations(row: Floats) -> Floats:
-    return np.asarray((row - row.mean()) / row.size)
+def _believed(own: Floats, other: Floats, units: int) -> float:
+    """Variance of the scores of a class of so many units."""
+    doubt = float(np.clip((ENOUGH - units) / (ENOUGH - FEW), 0.0, 1.0))
+    return max(float(own.var(ddof=1)), doubt * float(other.var(ddof=1)))
+
+
+def _deviations(row: Floats, variance: float) -> Floats:
+    own = float(row.var(ddof=1))
+    return np.asarray((row - row.mean()) / row.size * (np.sqrt(variance / own) if own > 0 else 1.0))
 
 
 def _pair_auc(diff: Floats) -> float:

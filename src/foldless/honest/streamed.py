@@ -16,7 +16,7 @@ import numpy as np
 from foldless import _check
 from foldless._check import Array, Floats
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.design import Design, Ints, _with_constant
+from foldless.honest.design import Design, Ints, with_constant
 from foldless.honest.objective import Objective
 from foldless.sources.block import Block
 from foldless.sources.matrix import LazyMatrix, Rows
@@ -108,7 +108,7 @@ class FirstStatistic:
         _check.sane_size(np.array([max(size, 1.0)]))  # before it is squared; whether all is too small the whole tells
         scores = linear + self.intercept
         loss = replace(self.loss, target=target, weight=weight)
-        rows = Design(_with_constant(block.X, self.constant))
+        rows = Design(with_constant(block.X, self.constant))
         return FirstPass(
             Rows((linear,)),
             WeightedSums.of(rows.matrix, loss.curvature(scores)),
@@ -239,7 +239,7 @@ class Back:
     constant: float
 
     def __call__(self, block: Block, g: Floats) -> Floats:
-        return Design(_with_constant(block.X, self.constant)).back(g, None)
+        return Design(with_constant(block.X, self.constant)).back(g, None)
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Weighted:
     constant: float
 
     def __call__(self, block: Block, d: Floats) -> WeightedSums:
-        return WeightedSums.of(_with_constant(block.X, self.constant), d)
+        return WeightedSums.of(with_constant(block.X, self.constant), d)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,7 +261,7 @@ class SquaredRows:
     centre: Floats | None
 
     def __call__(self, block: Block) -> Rows:
-        rows = Design(_with_constant(block.X, self.constant))
+        rows = Design(with_constant(block.X, self.constant))
         return Rows((rows.squared_rows(self.root, self.centre),))
 
 

@@ -17,17 +17,21 @@ from foldless._check import Floats
 from foldless.honest.design import Bools, Design, Ints
 from foldless.honest.objective import Objective
 from foldless.honest.polish import Optimum, Point, curvature_of, descend, full_step
-from foldless.honest.problem import Problem
+from foldless.honest.problem import Problem, problem_at
 from foldless.honest.removal import LocalModel, column_blocks
 
 PENALTY = 1e-10  # on columns of unit length
 NO_SLACK = 1e-11  # 1 - leverage below this is rounding
 
 
-def problem_at(positive: Bools, objective: Objective, design: Design, found: Optimum) -> Problem:
-    """The objective at its optimum, ready for removal."""
-    z, loss = found.point.scores, objective.loss
-    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, found.curvature, objective.readout)
+def determined(
+    positive: Bools, objective: Objective, design: Design, found: Optimum, rows: Ints, codes: Ints | None
+) -> Problem:
+    """The objective at its optimum, ready for removal; where rows hold up weights alone, barely penalised."""
+    problem = problem_at(positive, objective, design, found)
+    if objective.lam == 0 and is_undetermined(problem, rows, codes):
+        return problem_at(positive, *barely_penalised(objective, design, found))
+    return problem
 
 
 def is_undetermined(problem: Problem, rows: Ints, codes: Ints | None) -> bool:

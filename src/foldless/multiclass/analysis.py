@@ -11,10 +11,11 @@ import numpy as np
 from foldless import _check
 from foldless.auc import AUCPosterior
 from foldless.errors import InputError
-from foldless.honest.multi import MATERIAL, remove_rows_of_classes
+from foldless.honest.multi import remove_rows_of_classes
 from foldless.honest.multi.result import ClassScores
 from foldless.honest.multi.statistics import Component, HeldOutRows, Source, TrainingRows, average
 from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.notes import on_few_rows, strain
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.statistics import unit_size
 from foldless.multiclass.pairwise import PairwisePosteriors
@@ -32,7 +33,7 @@ def posterior_of_classes(
     result = posterior_of_source(
         TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found)
     )
-    return result, found.notes[0] if found.direction_cosine < MATERIAL else None
+    return result, strain(found.notes, found.direction_cosine)
 
 
 def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
@@ -71,6 +72,7 @@ def posterior_of_source(
 ) -> MulticlassAUCPosterior:
     classes = tuple(counts)
     everyone = range(len(classes))
+    notes = notes + on_few_rows(min(counts.values()), which="smallest")
     pairs = {(a, b): _of_pair(source, a, b) for a, b in combinations(everyone, 2)}
     rest = [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
 

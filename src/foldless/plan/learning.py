@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,9 @@ import numpy as np
 from foldless._check import as_numbers
 from foldless.anatomy import take_apart
 from foldless.auc import AUCPosterior
-from foldless.errors import InputError, PriorError, TrustWarning
+from foldless.errors import InputError, TrustWarning, warn_user
+from foldless.findings.answer import auc_answer
+from foldless.findings.quick import quick_notes
 from foldless.grid import GridEffect
 from foldless.honest import MAX_ROWS
 from foldless.honest.analysis import Analysis
@@ -139,15 +140,14 @@ def learning_curve(
     """
     refuse_stream(X, y, "learning_curve")
     times = _checked_factors(factors)
-    if prior is not None and not isinstance(prior, EffectPrior):
-        raise PriorError(f"prior must be an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
-    known = prior or EffectPrior.default()
+    known = EffectPrior.checked(prior)
     view = take_apart(estimator, X, y, pos_label=pos_label)
     today = Analysis.of(view, known, groups, sample_weight)
     if today.strained is not None:
-        warnings.warn(today.strained, TrustWarning, stacklevel=2)
+        warn_user(today.strained, TrustWarning)
     n0, n1 = view.labels.n0, view.labels.n1
-    notes = today.notes + _notes(times, n0 + n1, today.statistic.noise_share)
+    answer = auc_answer(today, n0, n1, quick_notes(view, X, today.removed.groups))
+    notes = answer.notes + _notes(times, n0 + n1, today.statistic.noise_share)
     effects = [grown(today.effect, today.statistic.noise_share, factor) for factor in times]
     sizes = [(round(n0 * factor), round(n1 * factor)) for factor in times]
     return LearningCurve(
@@ -177,7 +177,7 @@ def _future(
     after = precision.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
     gain0, gain1 = after[0] / before[0], after[1] / before[1]
     shrunk = (1 / gain0 + 1 / gain1) / 2
-    in_mean = noise_in_mean(later, sum(after)) / noise_in_mean(rho, sum(before))
+    in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
     units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
     delta = float(effect.ppf(0.5))
     return replace(

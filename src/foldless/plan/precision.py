@@ -1,6 +1,6 @@
 """What foldless's own interval will be like for data not yet collected.
 
-The estimate follows ``dhat | delta ~ delta + sqrt(V(delta)) t_{n-2}`` (`foldless.honest.statistics`), and the
+The estimate follows ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistics`), and the
 interval is that of the posterior which it leads to, prior and all. The width is averaged over what dhat may be.
 """
 
@@ -17,7 +17,7 @@ from foldless.effect import SQRT2
 from foldless.grid import GridEffect
 from foldless.honest import MAX_ROWS
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
-from foldless.honest.statistics import SeparationStatistic, noise_in_mean, noise_in_scale
+from foldless.honest.statistics import SeparationStatistic, degrees_of_freedom, noise_in_mean, noise_in_scale
 
 OUTCOMES = (np.arange(11) + 0.5) / 11  # quantiles of dhat that the width is averaged over
 
@@ -26,12 +26,12 @@ def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> Sepa
     """Statistic of n0 + n1 normal scores of equal variance that turn out to be delta apart."""
     return SeparationStatistic(
         estimate=delta,
-        mean_variance=noise_in_mean(noise_share, n0 + n1) * (1 / n0 + 1 / n1),
+        mean_variance=noise_in_mean(noise_share, n0, n1) * (1 / n0 + 1 / n1),
         scale_variance=noise_in_scale(noise_share) * (1 / (n0 - 1) + 1 / (n1 - 1)) / 8,
         noise_share=noise_share,
         units0=n0,
         units1=n1,
-        df=n0 + n1 - 2.0,
+        df=degrees_of_freedom(n0, n1),
         pair_auc=likely_pair_auc(delta, n0, n1),
     )
 

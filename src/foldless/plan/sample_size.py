@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from foldless._check import as_number, in_open_interval
-from foldless.errors import InputError, PriorError
+from foldless.errors import InputError
 from foldless.honest import MAX_ROWS
 from foldless.honest.posterior import EffectPrior
 from foldless.plan import precision
@@ -19,7 +19,7 @@ FEW_DISORDERED = 5.0  # expected pairs out of order; with fewer, perfect order i
 POWER = 0.9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplePlan:
     """How many rows, and what they will bring.
 
@@ -50,6 +50,13 @@ class SamplePlan:
     def summary(self) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
         return {**asdict(self), "notes": list(self.notes)}
+
+    def __repr__(self) -> str:
+        promise = "" if self.above is None else f", P(interval above {self.above:g})={self.power:.3f}"
+        return (
+            f"SamplePlan(n={self.n} ({self.n1} positive, {self.n0} negative), AUC {self.auc:g} +- "
+            f"{self.half_width:.3f} at {100 * self.level:g}%{promise}, noise_share={self.noise_share:.2f})"
+        )
 
     def _repr_html_(self) -> str:
         from foldless._html import plans
@@ -164,14 +171,12 @@ def _question(auc: Any, level: Any, balance: Any, share: Any, n_features: Any, p
     expected = as_number(auc, "auc")
     if not 0.5 < expected < 1:
         raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
-    if prior is not None and not isinstance(prior, EffectPrior):
-        raise PriorError(f"prior must be an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}.")
     delta = precision.separation_of(expected)
     return _Question(
         delta,
         in_open_interval(level, "level"),
         in_open_interval(balance, "balance"),
-        prior or EffectPrior.default(),
+        EffectPrior.checked(prior),
         _noise(delta, share, n_features),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foldless.display.models import moved_threshold
+from foldless._threshold import why_unknown
 from foldless.error import ErrorPosterior
 from foldless.estimate import error_posterior
 from foldless.reporting.case import TWO_ONLY, Case, Part
@@ -21,12 +21,9 @@ def part(case: Case) -> Part:
 
 
 def at_own_threshold(case: Case) -> tuple[ErrorPosterior | None, str]:
-    """The rates where ``predict`` changes its mind, a decision of 0; or why they are not known."""
+    """The rates where ``predict`` changes its mind; or why they are not known."""
     if case.is_weights:
         return None, NO_THRESHOLD
-    if moved_threshold(case.estimator):
-        return None, (
-            f"{type(case.estimator).__name__} decides at a threshold of its own. For the rates there, pass it to "
-            f"foldless.error_posterior, in units of decision_function."
-        )
+    if (reason := why_unknown(case.estimator)) is not None:
+        return None, reason
     return error_posterior(case.estimator, case.X, case.y, **case.about), ""

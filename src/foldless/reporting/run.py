@@ -122,7 +122,7 @@ def report(
     >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     >>> found = fl.report(model, X, y, search=False)
     >>> found
-    Report('LogisticRegression: ...', AUC 0.983 (0.953 to 0.998), verdict ...)
+    Report('LogisticRegression: ...', AUC 0.983 (0.950 to 0.998), verdict ...)
     >>> sorted(found.summary())[:3]
     ['auc', 'classifier', 'command']
     """

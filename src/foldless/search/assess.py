@@ -11,13 +11,11 @@ from foldless._check import Floats
 from foldless.anatomy import take_apart
 from foldless.auc import AUCPosterior
 from foldless.estimate import auc_posterior
+from foldless.findings.answer import auc_answer
 from foldless.findings.quick import quick_notes
-from foldless.honest import remove_rows
 from foldless.honest.analysis import Analysis
 from foldless.honest.multi.view import has_several_classes
-from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.result import Removed
-from foldless.honest.statistics import statistic_of_removed
+from foldless.honest.posterior import EffectPrior
 from foldless.search.classes import judge_classes
 
 
@@ -55,19 +53,14 @@ def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> 
         z, positive = view.scores(), view.labels.positive
         return Assessment(posterior, _shares(z[positive][:, None] - z[~positive], *_places(positive)))
     view = take_apart(estimator, X, y)
-    removed = remove_rows(view, groups=judge.groups, sample_weight=sample_weight)
-    notes = view.notes + quick_notes(view, X, removed.groups)
-    return from_removed(removed, judge, notes, view.labels.n0, view.labels.n1)
+    analysis = Analysis.of(view, judge.prior or EffectPrior.default(), judge.groups, sample_weight)
+    return from_analysis(analysis, view.labels.n0, view.labels.n1, quick_notes(view, X, analysis.removed.groups))
 
 
-def from_removed(removed: Removed, judge: Judge, notes: tuple[str, ...], n0: int, n1: int) -> Assessment:
+def from_analysis(analysis: Analysis, n0: int, n1: int, table_notes: tuple[str, ...]) -> Assessment:
     """Judge honest scores."""
-    statistic = statistic_of_removed(removed)
-    effect = separation_posterior(statistic, judge.prior or EffectPrior.default())
-    analysis = Analysis(removed, statistic, effect, notes + removed.notes)
-    posterior = AUCPosterior.from_effect(effect, removed.method, n0, n1, analysis.notes, analysis.details())
-    diff = removed.differences
-    shares = _shares(diff, removed.rows1, removed.rows0, removed.z.size)
+    posterior, removed = auc_answer(analysis, n0, n1, table_notes), analysis.removed
+    shares = _shares(removed.differences, removed.rows1, removed.rows0, removed.z.size)
     if removed.groups is not None:
         shares = np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
     return Assessment(posterior, shares, analysis.strained)

@@ -18,10 +18,11 @@ import numpy as np
 from foldless._check import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Ints
-from foldless.honest.multi import MATERIAL, evaluated_rows, remove_rows_of_classes
+from foldless.honest.multi import evaluated_rows, remove_rows_of_classes
 from foldless.honest.multi.result import ClassScores
 from foldless.honest.multi.statistics import Classes, Component, TrainingRows
 from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.notes import strain
 from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import MulticlassAUCPosterior, analysis
 
@@ -51,7 +52,7 @@ def judge_classes(
     posterior = analysis.posterior_of_source(source, counts, prior, multi_class, found.method, notes, details)
     shares = np.zeros(view.codes.size)
     shares[rows_of(found, view.codes)] = shares_of(components_of(source, len(counts), multi_class))
-    return posterior, shares, found.notes[0] if found.direction_cosine < MATERIAL else None
+    return posterior, shares, strain(found.notes, found.direction_cosine)
 
 
 def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:

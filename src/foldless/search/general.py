@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from foldless import _check
 from foldless._check import Floats
 from foldless._steps import sklearn_names
-from foldless.errors import InputError, TrustWarning
+from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.search.assess import Judge, assess
 from foldless.search.candidates import Params
 from foldless.search.outcome import Outcome, OwnFit, as_heard, listening
@@ -79,7 +78,7 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             assessment = assess(fitted, study.X, study.y, study.judge, study.weight(fitted))
             if assessment.strained is not None:
-                warnings.warn(assessment.strained, TrustWarning, stacklevel=2)
+                warn_user(assessment.strained, TrustWarning)
         except Exception as err:
             return Outcome(index, "general", error=err, heard=as_heard(heard))
     return Outcome(index, "general", assessment, OwnFit(fitted), heard=as_heard(heard))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,8 +11,9 @@ import numpy as np
 from foldless import _check
 from foldless._check import Floats
 from foldless.auc import AUCPosterior
-from foldless.errors import InputError, PriorError, TrustWarning
+from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.posterior import EffectPrior
+from foldless.multiclass.refusals import known_average
 from foldless.search.candidates import Family, Params, apart, expand, families, param_columns
 from foldless.search.choice import RULES, ranks, simplest
 from foldless.search.general import Study, try_candidate
@@ -21,8 +21,6 @@ from foldless.search.joint import JointAUC
 from foldless.search.outcome import Outcome, OwnFit, Tick
 from foldless.search.progress import Bar, Counter, as_progress
 from foldless.search.shared import try_family
-
-METHODS = ("auto", "loo", "in-sample")
 
 
 @dataclass(frozen=True)
@@ -39,20 +37,13 @@ class Settings:
     multi_class: str = "ovo"
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {self.method!r}.")
+        if _check.known_method(self.method) == "loo":
+            EffectPrior.checked(self.prior)
         if self.rule not in RULES:
             raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
         if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
             raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
-        if self.method != "in-sample" and not isinstance(self.prior, EffectPrior | None):
-            kind = type(self.prior).__name__
-            raise PriorError(f"method 'loo' takes an EffectPrior such as EffectPrior.flat(), got {kind}.")
-        if self.multi_class not in ("ovo", "ovr"):
-            raise InputError(
-                f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got "
-                f"{self.multi_class!r}."
-            )
+        known_average(self.multi_class)
         _check.in_open_interval(self.level, "level")
         as_progress(self.progress)
 
@@ -145,11 +136,10 @@ def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any)
         raise failed[0].error  # type: ignore[misc]
     if failed:
         first = failed[0]
-        warnings.warn(
+        warn_user(
             f"{len(failed)} of {len(outcomes)} candidates could not be judged and are out of the search; the first, "
             f"{candidates[first.index]}: {first.error}",
             TrustWarning,
-            stacklevel=4,
         )
     return [o for o in outcomes if o.error is None]
 
@@ -165,7 +155,7 @@ def _repeat_warnings(outcomes: list[Outcome]) -> None:
     for kind, text in words.items():
         count = len(speakers[kind])
         more = f" ({count} of {len(outcomes)} candidates gave a warning of this kind)" if len(outcomes) > 1 else ""
-        warnings.warn(text + more, kind, stacklevel=4)
+        warn_user(text + more, kind)
 
 
 def _results(candidates: list[Params], outcomes: list[Outcome], level: float) -> dict[str, Any]:

@@ -15,14 +15,16 @@ from foldless import _check
 from foldless._check import Floats
 from foldless.errors import EstimatorError
 from foldless.findings.quick import quick_notes
-from foldless.honest import MATERIAL, MAX_ROWS, Objective, Removed
+from foldless.honest import MAX_ROWS, Objective, Removed
+from foldless.honest.analysis import Analysis
 from foldless.honest.design import Ints
-from foldless.honest.group_scores import by_group
+from foldless.honest.notes import MATERIAL
 from foldless.honest.polish import Optimum, Point, optimum
-from foldless.honest.problem import Problem
-from foldless.honest.row_scores import by_row
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.problem import problem_at
+from foldless.honest.remove import removed_at
 from foldless.honest.sampling import evaluated_rows
-from foldless.search.assess import Assessment, Judge, from_removed
+from foldless.search.assess import Assessment, Judge, from_analysis
 from foldless.search.candidates import Family, Params, weakness
 from foldless.search.factor import Factor
 from foldless.search.general import Study, try_candidate
@@ -43,7 +45,7 @@ class Stage:
     rows: Ints
     codes: Ints | None
     judge: Judge
-    notes: tuple[str, ...]
+    table_notes: tuple[str, ...]
 
     @classmethod
     def of(cls, prototype: Prototype, judge: Judge) -> Stage | None:
@@ -53,8 +55,8 @@ class Stage:
         positive = prototype.view.labels.positive
         codes = None if judge.groups is None else _check.as_groups(judge.groups, positive, fewest=3)
         rows = evaluated_rows(positive, codes, MAX_ROWS)
-        notes = prototype.view.notes + quick_notes(prototype.view, prototype.X, codes)
-        return cls(prototype, Rotation.of(prototype.template), rows, codes, judge, notes)
+        table_notes = quick_notes(prototype.view, prototype.X, codes)
+        return cls(prototype, Rotation.of(prototype.template), rows, codes, judge, table_notes)
 
     def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
         """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
@@ -66,9 +68,13 @@ class Stage:
         found, factor = self.settled(objective, fit)
         if found.direction_cosine < MATERIAL:
             return None
-        labels = self.prototype.view.labels
-        removed = self.removed_at(objective, found)
-        assessment = from_removed(removed, self.judge, self.notes, labels.n0, labels.n1)
+        view, prior = self.prototype.view, self.judge.prior or EffectPrior.default()
+        try:
+            removed = self.removed_at(objective, found)
+        except EstimatorError:  # scores that overflow: scikit-learn's own fit may do better, or says so for itself
+            return None
+        analysis = Analysis.from_removed(removed, prior, view.notes)
+        assessment = from_analysis(analysis, view.labels.n0, view.labels.n1, self.table_notes)
         return Visit(objective, fit, factor, assessment, removed.loo)
 
     def settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
@@ -80,22 +86,8 @@ class Stage:
 
     def removed_at(self, objective: Objective, found: Optimum) -> Removed:
         """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
-        z, positive = found.point.scores, self.prototype.view.labels.positive
-        g, D = objective.loss.gradient(z), objective.loss.curvature(z)
-        problem = Problem(positive, z, 1.0, g, D, self.rotation.design, found.curvature, objective.readout)
-        honest = by_row(problem, self.rows) if self.codes is None else by_group(problem, self.rows, self.codes)
-        return Removed(
-            **vars(honest),
-            z=z,
-            groups=self.codes,
-            method="loo",
-            family=objective.name,
-            residual=found.residual_before,
-            polished=found.polished,
-            direction_cosine=found.direction_cosine,
-            match=1.0,
-            notes=_note_on_subset(self.rows.size, positive.size),
-        )
+        problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, found)
+        return removed_at(problem, objective, found, self.rows, self.codes)
 
     def fitted(self, params: Params, visit: Visit) -> SharedFit:
         """The way to the scikit-learn estimator of a visited strength."""
@@ -155,12 +147,3 @@ def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
     (first, before), (second, last) = trail[-2:]
     step = np.log(second / first)
     return last.beyond(before, float(np.log(value / second) / step)) if step else last
-
-
-def _note_on_subset(evaluated: int, rows: int) -> tuple[str, ...]:
-    if evaluated == rows:
-        return ()
-    return (
-        f"pairs were evaluated on {evaluated} of {rows} rows, drawn at random: "
-        f"the interval is as wide as that many rows make it.",
-    )

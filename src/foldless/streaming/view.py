@@ -26,7 +26,7 @@ PROBE_ROWS = 512  # rows on which weights are mapped back and checked
 
 def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
     """`take_apart` for a source: one look at the first rows, one at the labels; X is then read when needed."""
-    source = _readable(estimator, X, y)
+    source = _readable(X, y)
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
         source = source.with_features([str(n) for n in fitted_names])
@@ -55,7 +55,7 @@ class Applied:
         return X if not self.steps else _check.as_matrix(unfold(list(self.steps), X).table)
 
 
-def _readable(estimator: Any, X: Any, y: Any) -> Any:
+def _readable(X: Any, y: Any) -> Any:
     if is_device_array(X):
         raise InputError(
             f"X is on another device ({type(X).__name__}): there only weights with method='in-sample' are judged. "

@@ -72,7 +72,7 @@ def page(item: Item, summary: dict[str, Any]) -> Page:
     if item.estimators:
         blocks += [Heading("Pooled over the points of a panel"), pooled(item, summary), Text(LEGEND)]
         blocks += [Heading("Seconds per estimate"), seconds(summary), Text(SECONDS)]
-        blocks += missing(item, summary)
+        blocks += missing(summary)
     blocks += [Heading("How to get this"), Text(f"`{summary['command']}`"), Text(provenance(summary))]
     return Page(title_of_figure(item, summary), blocks)
 
@@ -135,7 +135,7 @@ def seconds(summary: dict[str, Any]) -> Table:
     return Table(["", "milliseconds"], rows)
 
 
-def missing(item: Item, summary: dict[str, Any]) -> list[Block]:
+def missing(summary: dict[str, Any]) -> list[Block]:
     """How often an estimator had no value."""
     counts = {name: n for name, n in summary["missing"].items() if n}
     points = [f"{title_of(name)}: no value in {n} of {summary['trials']} trials" for name, n in counts.items()]

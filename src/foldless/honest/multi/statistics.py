@@ -8,11 +8,12 @@ statistic of `foldless.honest.statistics`, an estimated separation d_c. The aver
 and its variance comes from what every row contributes to all of them. With r_c(i) the mean difference of row i to the
 other set, v_c the variance of the scores and n_c(i) the size of the set of i,
 
-    h_i = sum_c w_c (r_c(i) - mean) / (n_c(i) sqrt v_c),   V = (1 + 4/N) (1 + rho) sum_i h_i^2 + scale part.
+    h_i = sum_c w_c (r_c(i) - mean) / (n_c(i) sqrt v_c),   V = (1 + 4 r/n) r sum_i h_i^2 + scale part,   r = 1 + rho.
 
 rho is the share of training noise: the sum over i and j of the squares of the same combination of what row j does to
 the honest scores of i, relative to the sum of h_i^2. It counts twice for the reason given in
-`foldless.honest.statistics`. The scale part adds up the errors of the spreads v_c in the same way.
+`foldless.honest.statistics`. n are the rows that classes of equal size would need to know as much. The scale part adds
+up the errors of the spreads v_c in the same way.
 """
 
 from __future__ import annotations
@@ -185,12 +186,12 @@ def average(source: Source, components: Sequence[Component]) -> SeparationStatis
     side = max(2, round(counts.size**2 / np.sum(1.0 / counts) / 2))
     return SeparationStatistic(
         estimate=estimate,
-        mean_variance=noise_in_mean(noise_share, int(counts.sum())) * variance,
+        mean_variance=noise_in_mean(noise_share, side, side) * variance,
         scale_variance=float(scale @ scale),
         noise_share=noise_share,
         units0=side,
         units1=side,
-        df=float(counts.sum() - counts.size),
+        df=float(max(2 * side - counts.size, 1)),
         pair_auc=float(np.mean([c.auc for c in components])),
     )
 
@@ -216,8 +217,8 @@ def _component(
     pull, mean_share, scale_share = np.zeros(m), np.zeros(m), np.zeros(m)
     if np.isfinite(statistic.estimate) and spread.v > 0:
         sd = np.sqrt(spread.v)
-        for rows, values, sign in ((rows1, spread.row1, 1.0), (rows0, spread.row0, -1.0)):
-            away = (values - values.mean()) / sd
+        for rows, error, sign in zip((rows1, rows0), spread.deviations(), (1.0, -1.0), strict=True):
+            away = error * rows.size / sd
             pull[rows] = sign / (rows.size * sd)
             mean_share[rows] = away / rows.size
             scale_share[rows] = (away**2 - np.mean(away**2)) / rows.size

@@ -27,7 +27,7 @@ from foldless.honest.polish import Optimum, optimum
 from foldless.honest.problem import Problem
 from foldless.honest.removal import column_blocks, pair_shifts, single_shifts
 from foldless.honest.surrogate import surrogate_problem
-from foldless.honest.undetermined import barely_penalised, is_undetermined, problem_at
+from foldless.honest.undetermined import determined
 
 # Families whose decision values become probabilities through a softmax: a row is ranked by the odds of its class.
 COMPETING = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
@@ -140,9 +140,6 @@ def _at_optimum(view: ClassesView, objectives: list[Objective]) -> Targets:
     problems, optima = [], []
     for k, objective in enumerate(objectives):
         found = nearest_on_path(objective, design, optimum(objective, design)[1])
-        problem = problem_at(view.codes == k, objective, design, found)
-        if objective.lam == 0 and is_undetermined(problem, np.arange(view.codes.size), None):
-            problem = problem_at(view.codes == k, *barely_penalised(objective, design, found))
-        problems.append(problem)
+        problems.append(determined(view.codes == k, objective, design, found, np.arange(view.codes.size), None))
         optima.append(found)
     return Targets(tuple(problems), first.name, tuple(optima))
