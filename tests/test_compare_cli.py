@@ -68,7 +68,7 @@ def test_two_strengths_of_one_family(csv):
 
 
 def stated(first, second, difference):
-    return {"models": [{"auc": first}, {"auc": second}], "first_two": {"difference": difference}}
+    return {"models": [{"auc": first}, {"auc": second}], "first_two": {"difference": difference, "alike": False}}
 
 
 def test_a_difference_that_is_not_that_of_the_aucs_is_explained():
@@ -81,7 +81,20 @@ def test_a_difference_that_is_not_that_of_the_aucs_is_explained():
 
 def test_the_positive_class_is_marked(csv):
     said = run(csv, "--target", "y", "--models", "lda,ridge", "--positive", "0").stdout
-    assert "30 '0' (positive; --positive chooses), 30 '1' (negative)" in said
+    assert "30 '0' (positive), 30 '1' (negative)" in said
+
+
+def test_models_of_one_column_are_the_same(tmp_path):
+    """They rank any rows alike, whatever their honest scores are: no certainty about a difference of noise."""
+    rng = np.random.default_rng(11)
+    table = [f"{int(x)},{'ill' if k % 2 else 'ok'}" for k, x in enumerate(rng.random(60) < 0.5)]
+    path = tmp_path / "one.csv"
+    path.write_text("x,y\n" + "\n".join(table))
+    result = run(path, "--target", "y", "--models", "logistic,ridge")
+    assert result.exit_code == 0, result.output
+    assert "rank all rows alike: their AUCs on new rows are the same" in result.stdout
+    assert "better with probability" not in result.stdout
+    assert "--positive chooses" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--log", is_flag=True, help="Use log(1 + x) of the columns, as for counts and intensities."),
     click.option("--impute", type=click.Choice(["median"]), help="Fill missing numbers with the column's median."),
-    click.option("--one-hot", is_flag=True, help="Turn columns of text into one column per word."),
+    click.option("--one-hot", is_flag=True, help="Turn each column of text into one column per value."),
     click.option("--sep", metavar="MARK", callback=as_separator, help="Separator, if it is guessed wrongly: , ; tab |"),
     click.option("--encoding", metavar="NAME", callback=as_encoding, help="Encoding, if it is guessed wrongly."),
     click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark, if it is guessed wrongly."),

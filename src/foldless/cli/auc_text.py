@@ -7,6 +7,7 @@ from typing import Any
 from foldless._names import visible
 from foldless.cli import console
 from foldless.cli.problem import Problem
+from foldless.cli.words import class_counts, group_facts
 
 METHODS = {
     "loo": "every row judged as if it had not been in the fit",
@@ -62,16 +63,11 @@ def _verdict(result: dict[str, Any]) -> str:
 def _common_facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
     method = f"{result['method']}   ({METHODS[result['method']]})"
     facts = {"classifier": problem.classifier_words, "method": method, "read as": result["read_as"]}
-    if problem.groups is None:
-        return facts
-    return {"groups": f"{len(set(problem.groups.tolist()))} values of '{problem.ask.groups}'", **facts}
+    return {**group_facts(problem), **facts}
 
 
 def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
-    # Of two words, which one is positive is anybody's guess.
-    hint = "; --positive chooses" if isinstance(result["positive"], str) and problem.positive is None else ""
-    rows = f"{result['n_positive']} '{result['positive']}' (positive{hint}), "
-    rows += f"{result['n_negative']} '{result['negative']}' (negative)"
+    positive, negative = (result["positive"], result["n_positive"]), (result["negative"], result["n_negative"])
     where = f"at threshold {result['threshold']:g}"
     share = f"where {console.percent(round(result['prevalence'], 4))} are positive"
     return {
@@ -82,7 +78,7 @@ def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
         "specificity": f"{_described(result['specificity'])}   {where}",
         "PPV": f"{_described(result['ppv'])}   {where}, {share}",
         "NPV": f"{_described(result['npv'])}   {where}, {share}",
-        "rows": rows,
+        "rows": class_counts(problem, positive, negative),
     }
 
 

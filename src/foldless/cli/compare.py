@@ -15,8 +15,13 @@ from foldless.cli.ask import Ask, data_options, given
 from foldless.cli.models import FAMILIES, strength
 from foldless.cli.options import picture_option
 from foldless.cli.problem import Problem, problem_of
+from foldless.cli.words import class_counts, group_facts
 
 Models = list[tuple[str, float | None]]
+ALIKE = (
+    "Both rank all rows alike, so their AUCs on new rows are the same; that they are estimated differently here is "
+    "noise of the estimates."
+)
 NOTICED = 0.01  # by how much the difference may be another than that of the two AUCs without a word
 EXAMPLES = """\b
 Examples:
@@ -172,6 +177,8 @@ def show(result: dict[str, Any], problem: Problem) -> None:
 def _sentence(result: dict[str, Any]) -> str:
     pair, best = result["first_two"], result["models"][0]
     size = result["n_positive"] + result["n_negative"]
+    if pair["alike"]:
+        return f"'{pair['a']}' and '{pair['b']}' rank all rows alike: their AUCs on new rows are the same."
     return (
         f"On new rows, of {len(result['models'])} classifiers trained on all {size} rows, '{best['name']}' has the "
         f"largest AUC with probability {best['prob_best']:.2f}; it is ahead of '{pair['b']}' by "
@@ -183,6 +190,8 @@ def _sentence(result: dict[str, Any]) -> str:
 def disagreement(result: dict[str, Any]) -> str | None:
     """Why the difference is not that of the two AUCs, where a reader would notice."""
     first, second = result["models"][:2]
+    if result["first_two"]["alike"]:
+        return None if first["auc"] == second["auc"] else ALIKE
     apart, stated = (round(value, 3) for value in (first["auc"] - second["auc"], result["first_two"]["difference"]))
     if apart * stated >= 0 and abs(apart - stated) <= NOTICED:
         return None
@@ -196,18 +205,18 @@ def disagreement(result: dict[str, Any]) -> str | None:
 def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
     pair = result["first_two"]
     facts = {"first against second": f"better with probability {pair['prob_a_better']:.3f}"}
-    if pair["rope"]:
+    if pair["alike"]:
+        facts["first against second"] = "the same ranks"
+    elif pair["rope"]:
         facts["first against second"] = (
             f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
         )
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
-    positive, negative = (
-        f"{result['n_positive']} '{problem.classes[1]}'",
-        f"{result['n_negative']} '{problem.classes[0]}'",
-    )
+    negative, positive = zip(problem.classes, (result["n_negative"], result["n_positive"]), strict=True)
     return {
         **facts,
-        "rows": f"{positive} (positive; --positive chooses), {negative} (negative)",
+        "rows": class_counts(problem, positive, negative),
+        **group_facts(problem),
         "columns": f"{console.plural(result['n_features'], 'column')}, {problem.preparation.words}",
         "method": result["method"],
         "read as": result["read_as"],

@@ -16,6 +16,7 @@ from foldless.cli.tables.marks import Marks
 
 CELLS = 2**22  # cells that are looked at in one go
 SHOWN = 5
+MARKS = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
 HELP = {TEXT: "--one-hot", "missing values": "--impute median"}
 HELP_WITH = {
     "dates or times": "turn dates into numbers, such as days since the first",
@@ -53,7 +54,9 @@ def refuse(loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path,
     if found:
         helps = [advice(look, loaded.marks) for look in looks.values()]
         helps += [way for what, way in HELP_WITH.items() if what in found]
-        raise fl.InputError(_message(found, helps, path, remedy))
+        words = [name for name, look in looks.items() if look.kind == TEXT]
+        names_rows = next((name for name in words if loaded.texts[name].n_unique() == rows), None)
+        raise fl.InputError(_message(found, helps, path, remedy, names_rows))
 
 
 def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
@@ -87,6 +90,7 @@ def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> l
             notes.append(
                 f"column '{names[k]}' numbers the rows; if it is not a measurement, use --id {quoted(names[k])}."
             )
+    notes += _notes_on_marks(X, names)
     numeric = np.array([name not in loaded.texts for name in names])
     missing = _counts(X)["missing"] * numeric if imputed else np.zeros(1)
     if missing.any():
@@ -97,6 +101,20 @@ def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> l
             f"({counted(int(missing[worst]))})."
         )
     return notes
+
+
+def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
+    """Columns with a number that often stands for a missing value, several times and far from all others."""
+    found: dict[str, str] = {}
+    for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
+        for k in np.flatnonzero(np.isin(end, MARKS)):
+            times = int(np.count_nonzero(X[:, k] == end[k]))
+            rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
+            if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
+                found[names[k]] = f"{end[k]:g} in {counted(times)}"
+    if not found:
+        return []
+    return [f"{enumerated(found)}: if that stands for a missing value, empty those cells and use --impute median."]
 
 
 def _counts(X: Any) -> dict[str, Any]:
@@ -121,12 +139,13 @@ def _by_kind(looks: dict[str, tuple[str, str]], strange: dict[str, str]) -> dict
     return {kind: {name: words for name, (k, words) in found.items() if k == kind} for kind in kinds}
 
 
-def _message(found: dict[str, dict[str, str]], helps: list[str], path: Path, remedy: str) -> str:
+def _message(found: dict[str, dict[str, str]], helps: list[str], path: Path, remedy: str, id_: str | None) -> str:
     parts = [f"{what} in {enumerated(columns)}" for what, columns in found.items()]
     names = [name for columns in found.values() for name in columns]
-    drops = " ".join(f"--drop {quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
-    options = [option for what, option in HELP.items() if what in found]
-    ways = [f"use {' and '.join(options)}"] * bool(options)
+    drops = " ".join(f"{'--id' if name == id_ else '--drop'} {quoted(name)}" for name in names[:3])
+    drops += " and so on" if len(names) > 3 else ""
+    helpful = [way for what, way in HELP.items() if what in found]
+    ways = [f"use {' and '.join(helpful)}"] * bool(helpful)
     ways += sorted({*helps, f"leave out with {drops}"} - {""}, key=_easiest)
     misread = remedy and (GROUPED in found or DECIMAL in found)
     return f"{path} has {'; '.join(parts)}: {', or '.join(ways)}{f'; {remedy}' if misread else ''}."

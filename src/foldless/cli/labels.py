@@ -35,6 +35,19 @@ def labels_of(column: Any, name: str) -> Any:
     return y
 
 
+def notes_on_labels(y: Any, name: str) -> list[str]:
+    """Classes that look like one class, written differently."""
+    written: dict[str, list[str]] = {}
+    for label in np.unique(y).tolist():
+        written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
+    return [
+        f"classes {listed(alike)} of the target column '{name}' differ in capitals or blanks only: if they are one "
+        f"class, write them alike."
+        for alike in written.values()
+        if len(alike) > 1
+    ]
+
+
 def _refuse_rare(sizes: Counter[Any], name: str) -> None:
     rare = {label: n for label, n in sizes.items() if n < 2}
     if rare and _looks_measured(sizes):

@@ -13,7 +13,7 @@ import foldless as fl
 from foldless.cli import console, faults, tables
 from foldless.cli.ask import Ask
 from foldless.cli.console import counted, listed
-from foldless.cli.labels import chosen_label, labels_of
+from foldless.cli.labels import chosen_label, labels_of, notes_on_labels
 from foldless.cli.models import FAMILIES, Preparation, refuse_endless, strength
 from foldless.cli.roles import Roles, roles_of
 from foldless.cli.saved import Saved
@@ -153,7 +153,7 @@ def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
         able = saved is not None
         handled = faults.Handled(able or ask.impute is not None, able or ask.one_hot, ask.log)
         faults.refuse(loaded, features, handled, ask.file, source.remedy)
-        notes = [*_notes(source, roles), *more, *unused]
+        notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
     notes += [] if able else faults.notes_on_texts(loaded.texts, loaded.marks)
     notes += faults.notes_on_numbers(loaded, features, ask.impute is not None)
     framed = loaded.texts or (saved is not None and saved.names is not None)
