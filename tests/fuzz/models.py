@@ -66,7 +66,7 @@ LINEAR = {
     "sgd log": lambda C, w: lm.SGDClassifier(loss="log_loss", max_iter=20, tol=None, random_state=0, alpha=1 / C),
     "sgd hinge": lambda C, w: lm.SGDClassifier(max_iter=20, tol=None, random_state=0, class_weight=w),
     "kernel linear": lambda C, w: SVC(kernel="linear", C=C, max_iter=1000),
-    "threshold": lambda C, w: FixedThresholdClassifier(lm.LogisticRegression(C=C)),
+    "threshold": lambda C, w: FixedThresholdClassifier(lm.LogisticRegression(C=C), threshold=0.3),
     "grid": lambda C, w: GridSearchCV(lm.RidgeClassifier(), {"alpha": [1 / C]}, cv=2),
     "rfe": lambda C, w: RFE(lm.RidgeClassifier(alpha=1 / C), n_features_to_select=1),
 }
