@@ -10,6 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
+from foldless.cli import benchmark_accuracy, benchmark_speed, reproduce
 from foldless.cli.app import app
 from foldless.findings.copies import category_starts, exact_copies
 from foldless.honest.statistics import degrees_of_freedom, noise_in_mean, statistic_of_scores
@@ -264,3 +265,17 @@ def test_a_column_that_names_the_rows_is_offered_as_such(tmp_path):
     result = said(tmp_path, table([0, 1], ids=True))
     assert result.exit_code == 2
     assert "leave out with --id id" in result.stderr
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
+    """Ctrl-C in the middle of a benchmark: where the finished pieces are, and that --resume goes on."""
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for module in (benchmark_accuracy, benchmark_speed, reproduce):
+        monkeypatch.setattr(module, "run", interrupted)
+    for command in (["benchmark", "accuracy"], ["benchmark", "speed"], ["reproduce", "fig1"]):
+        result = CliRunner().invoke(app, [*command, "--quick", "--out", str(tmp_path / "out")])
+        assert result.exit_code == 130
+        assert f"interrupted; what is finished is kept in {tmp_path / 'out'}: the same with --resume" in result.stderr

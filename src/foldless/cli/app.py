@@ -21,6 +21,7 @@ from foldless.cli.plan import plan
 from foldless.cli.report import report
 from foldless.cli.reproduce import reproduce
 from foldless.cli.search import search
+from foldless.cli.stopping import Interrupted
 
 EXAMPLES = """\b
 Examples:
@@ -34,10 +35,6 @@ NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--drop)."
 
 
-class Interrupted(Exception):
-    """Ctrl-C. click would print an empty line of its own before handing it on."""
-
-
 class OneLineGroup(click.Group):
     """A click group whose failures are one line on stderr: exit code 2, or 130 after Ctrl-C."""
 
@@ -49,7 +46,7 @@ class OneLineGroup(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as err:
-            raise Interrupted from err
+            raise Interrupted("interrupted") from err
 
 
 def exit_code(call: Callable[[], Any]) -> int:
@@ -58,7 +55,9 @@ def exit_code(call: Callable[[], Any]) -> int:
         result = call()
     except click.ClickException as err:
         return console.complain(err.format_message(), 2)
-    except (Interrupted, click.Abort):
+    except Interrupted as err:
+        return console.complain(str(err), 130)
+    except click.Abort:
         return console.complain("interrupted", 130)
     except fl.FoldlessError as err:
         return console.complain(str(err), 2)

@@ -10,6 +10,7 @@ import click
 from foldless.cli import console
 from foldless.cli.options import comma_separated, finite, json_option
 from foldless.cli.progress import Reporter
+from foldless.cli.stopping import resumable
 from foldless.cli.workers import refuse_file, worker_options
 from foldless.experiments import Settings, run
 from foldless.experiments.classifiers import CLASSIFIERS
@@ -69,7 +70,7 @@ def accuracy(
     """
     settings = chosen(None if data is None else str(data), quick, options)
     refuse_file(out)
-    with workers.ready() as team:
+    with resumable(out), workers.ready() as team:
         summary = run(settings, out, team=team, resume=resume, progress=Reporter())
     if as_json:
         console.say_json({**summary, "out": str(out)})

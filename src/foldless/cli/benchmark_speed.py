@@ -10,6 +10,7 @@ import click
 from foldless.cli import console
 from foldless.cli.options import comma_separated, json_option
 from foldless.cli.progress import Reporter
+from foldless.cli.stopping import resumable
 from foldless.cli.workers import refuse_file
 from foldless.experiments.paper.page import Heading, Table
 from foldless.experiments.speed import Settings, run
@@ -44,7 +45,8 @@ def speed(data: Path | None, sets: tuple[str, ...] | None, out: Path, resume: bo
     """
     settings = Settings(None if data is None else str(data), sets, quick)
     refuse_file(out)
-    summary = run(settings, out, resume=resume, progress=Reporter("measurements"))
+    with resumable(out):
+        summary = run(settings, out, resume=resume, progress=Reporter("measurements"))
     if as_json:
         console.say_json({**summary, "out": str(out)})
     else:

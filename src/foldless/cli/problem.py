@@ -172,7 +172,7 @@ def _preparation(ask: Ask, loaded: tables.Loaded, features: tuple[str, ...]) -> 
     return Preparation(ask.standardize, ask.log, ask.impute, numbers, texts)
 
 
-def _groups(source: tables.Source, roles: Roles) -> Any:
+def _groups(source: tables.Sheet, roles: Roles) -> Any:
     if roles.groups is None:
         return None
     column = source.column(roles.groups)
@@ -183,7 +183,7 @@ def _groups(source: tables.Source, roles: Roles) -> Any:
     return np.array(column.to_list())
 
 
-def _id_notes(source: tables.Source, roles: Roles) -> list[str]:
+def _id_notes(source: tables.Sheet, roles: Roles) -> list[str]:
     if roles.id is None or roles.id == roles.groups:
         return []
     column = source.column(roles.id)
@@ -197,7 +197,7 @@ def _id_notes(source: tables.Source, roles: Roles) -> list[str]:
     ]
 
 
-def _notes(source: tables.Source, roles: Roles) -> list[str]:
+def _notes(source: tables.Sheet, roles: Roles) -> list[str]:
     # pandas and R write row names into a column without a header.
     notes = ["the column without a name was left out; give it a name if it is a measurement."] * roles.unnamed
     if "groups" in source.others and roles.groups is None:

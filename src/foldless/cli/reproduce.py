@@ -11,6 +11,7 @@ import foldless as fl
 from foldless.cli import console
 from foldless.cli.options import comma_separated, json_option
 from foldless.cli.progress import Reporter
+from foldless.cli.stopping import resumable
 from foldless.cli.workers import refuse_file, worker_options
 from foldless.experiments.markdown import text
 from foldless.experiments.paper import ITEMS, Settings, publish, run
@@ -52,7 +53,7 @@ def reproduce(item: str, workers: Workers, out: Path, resume: bool, as_json: boo
     names = _available(left_out) if item == ALL else [item]
     chosen = [_settings(name, options, alone=item != ALL) for name in names]
     summaries = []
-    with workers.ready() as team:
+    with resumable(out), workers.ready() as team:
         for settings in chosen:
             click.echo(f"{settings.item}: {ITEMS[settings.item].title}", err=True)
             summaries.append(run(settings, out, team=team, resume=resume, progress=Reporter()))

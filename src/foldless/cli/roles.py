@@ -11,7 +11,7 @@ import click
 import foldless as fl
 from foldless.cli.ask import Ask
 from foldless.cli.console import both_ends, listed
-from foldless.cli.tables import Source
+from foldless.cli.tables import Sheet
 from foldless.cli.tables.values import is_number
 
 
@@ -26,7 +26,7 @@ class Roles:
     unnamed: bool
 
 
-def roles_of(source: Source, ask: Ask) -> Roles:
+def roles_of(source: Sheet, ask: Ask) -> Roles:
     """Look every name up that the user gave; what is left are the features."""
     target = ask.target or source.default_target
     if target is None:
@@ -58,13 +58,13 @@ def _refuse_two_roles(special: dict[str, str | None], drop: tuple[str, ...]) -> 
         seen[name] = option
 
 
-def _known(name: str, source: Source, path: Path) -> None:
+def _known(name: str, source: Sheet, path: Path) -> None:
     columns = (*source.names, *source.others)
     if name not in columns:
         raise fl.InputError(f"{path} has no column '{name}'{_hint(name, columns, source)}")
 
 
-def _hint(name: str, columns: tuple[str, ...], source: Source) -> str:
+def _hint(name: str, columns: tuple[str, ...], source: Sheet) -> str:
     lowered = {c.lower(): c for c in columns}
     close = get_close_matches(name.lower(), list(lowered), n=1)
     if close:

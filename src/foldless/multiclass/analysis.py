@@ -13,7 +13,7 @@ from foldless.auc import AUCPosterior
 from foldless.errors import InputError
 from foldless.honest.multi import remove_rows_of_classes
 from foldless.honest.multi.result import ClassScores
-from foldless.honest.multi.statistics import Component, HeldOutRows, Source, TrainingRows, average
+from foldless.honest.multi.statistics import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
 from foldless.honest.multi.view import take_classes_apart
 from foldless.honest.notes import on_few_rows, strain
 from foldless.honest.posterior import EffectPrior, separation_posterior
@@ -62,7 +62,7 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
 
 
 def posterior_of_source(
-    source: Source,
+    source: EvaluatedRows,
     counts: Mapping[Any, int],
     prior: EffectPrior,
     multi_class: str,
@@ -95,7 +95,7 @@ def posterior_of_source(
     return MulticlassAUCPosterior.of_classes(effect, method, multi_class, counts, matrix, against, notes, figures)
 
 
-def _of_pair(source: Source, a: int, b: int) -> list[Component]:
+def _of_pair(source: EvaluatedRows, a: int, b: int) -> list[Component]:
     """Both AUCs of two classes: the score of a ranks rows of a above b, and that of b the other way round."""
     return [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
 

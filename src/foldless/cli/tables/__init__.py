@@ -1,7 +1,7 @@
 """Tables in: CSV, TSV, Parquet and NumPy archives, each behind the same small interface.
 
 kinds        what a file is, by its first bytes and its name
-source       `Source`: the names of the columns, one column as text, many columns as one matrix
+sheet        `Sheet`: the names of the columns, one column as text, many columns as one matrix
 text         CSV and TSV; `unpacked`, `encodings` and `layout` find out how it is written
 parquet      Parquet
 archive      NumPy's .npz
@@ -19,11 +19,11 @@ from tempfile import TemporaryDirectory
 
 from foldless.cli.tables import archive, kinds, parquet, text
 from foldless.cli.tables.memory import refuse_beyond_limit
-from foldless.cli.tables.source import Hints, Loaded, Source
+from foldless.cli.tables.sheet import Hints, Loaded, Sheet
 
-__all__ = ["Hints", "Loaded", "Source", "opened"]
+__all__ = ["Hints", "Loaded", "Sheet", "opened"]
 
-READERS: dict[str, Callable[[Path, Hints, Path], Source]] = {
+READERS: dict[str, Callable[[Path, Hints, Path], Sheet]] = {
     "parquet": parquet.read,
     "npz": archive.read,
     "text": text.read,
@@ -32,8 +32,8 @@ READERS: dict[str, Callable[[Path, Hints, Path], Source]] = {
 
 
 @contextmanager
-def opened(path: Path, hints: Hints) -> Iterator[Source]:
-    """A file as a `Source`; what had to be unpacked or written in another encoding is gone afterwards."""
+def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
+    """A file as a `Sheet`; what had to be unpacked or written in another encoding is gone afterwards."""
     kind = kinds.kind_of(path)
     if kind in ("parquet", "npz"):
         hints.refuse(path)

@@ -11,7 +11,7 @@ import numpy as np
 
 import foldless as fl
 from foldless.cli.console import listed
-from foldless.cli.tables.source import Hints, Loaded
+from foldless.cli.tables.sheet import Hints, Loaded
 from foldless.cli.tables.unpacked import refuse_zip_bomb
 from foldless.cli.tables.values import stripped
 
@@ -36,7 +36,7 @@ def read(path: Path, hints: Hints, scratch: Path) -> ArchiveSource:
 
 @dataclass(frozen=True, eq=False)
 class ArchiveSource:
-    """A NumPy archive; see `Source`."""
+    """A NumPy archive; see `Sheet`."""
 
     path: Path
     X: Any

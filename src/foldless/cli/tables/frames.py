@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.cli.tables.source import Loaded
+from foldless.cli.tables.sheet import Loaded
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:

@@ -13,7 +13,7 @@ from pathlib import Path
 import foldless as fl
 from foldless.cli.console import listed, shortened
 from foldless.cli.tables import marks
-from foldless.cli.tables.source import Hints
+from foldless.cli.tables.sheet import Hints
 
 SEPARATORS = ",;\t|"
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}

@@ -12,7 +12,7 @@ import numpy as np
 import foldless as fl
 from foldless.cli.console import one_line
 from foldless.cli.tables import frames
-from foldless.cli.tables.source import Hints, Loaded
+from foldless.cli.tables.sheet import Hints, Loaded
 from foldless.cli.tables.values import stripped
 
 
@@ -26,7 +26,7 @@ def read(path: Path, hints: Hints, scratch: Path) -> ParquetSource:
 
 @dataclass(frozen=True)
 class ParquetSource:
-    """A Parquet file; see `Source`."""
+    """A Parquet file; see `Sheet`."""
 
     path: Path
     others: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ import foldless as fl
 from foldless.cli.console import one_line
 from foldless.cli.tables import encodings, frames, marks, unpacked
 from foldless.cli.tables.layout import Layout, layout_of
-from foldless.cli.tables.source import Hints, Loaded
+from foldless.cli.tables.sheet import Hints, Loaded
 from foldless.cli.tables.values import NO_NUMBER_SPELLED, as_numbers, numeric_columns, stripped
 
 SAMPLE_ROWS = 200
@@ -37,7 +37,7 @@ def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSour
 
 @dataclass(frozen=True)
 class TextSource:
-    """A text table; see `Source`."""
+    """A text table; see `Sheet`."""
 
     path: Path
     text: encodings.Text

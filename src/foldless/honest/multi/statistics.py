@@ -73,7 +73,7 @@ class Component:
         return float(np.clip(self.statistic.estimate, -LARGEST, LARGEST))
 
 
-class Source(Protocol):
+class EvaluatedRows(Protocol):
     """Where components come from: honest scores of training rows, or held-out scores."""
 
     @property
@@ -168,7 +168,7 @@ class HeldOutRows:
         return 0.0
 
 
-def average(source: Source, components: Sequence[Component]) -> SeparationStatistic:
+def average(source: EvaluatedRows, components: Sequence[Component]) -> SeparationStatistic:
     """The statistic of the mean of some AUCs."""
     if len(components) == 1:
         return components[0].statistic
@@ -196,7 +196,7 @@ def average(source: Source, components: Sequence[Component]) -> SeparationStatis
     )
 
 
-def _mean_variance(source: Source, components: Sequence[Component], weights: Floats) -> tuple[float, float]:
+def _mean_variance(source: EvaluatedRows, components: Sequence[Component], weights: Floats) -> tuple[float, float]:
     """sum_i h_i^2, and the share of training noise in it."""
     codes = source.codes
     h = np.sum([w * c.mean_share for w, c in zip(weights, components, strict=True)], axis=0)

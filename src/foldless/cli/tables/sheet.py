@@ -1,4 +1,4 @@
-"""`Source`: what every kind of file can be asked, and what comes back."""
+"""`Sheet`: what every kind of file can be asked, and what comes back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Loaded:
     marks: Marks = field(default_factory=Marks)
 
 
-class Source(Protocol):
+class Sheet(Protocol):
     """An opened file."""
 
     @property
