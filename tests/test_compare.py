@@ -273,7 +273,7 @@ def test_bad_rope(data, models, rope):
     ("kwargs", "words"),
     [
         ({"method": "cv"}, "method must be 'auto', 'loo' or 'in-sample', got 'cv'"),
-        ({"prior": fl.Prior.paper()}, "takes an EffectPrior"),
+        ({"prior": fl.Prior.paper()}, "prior must be an EffectPrior"),
         ({"names": ("a", "a")}, "two different names"),
         ({"names": "ab"}, "two different names"),
         ({"method": "in-sample", "prior": fl.EffectPrior.flat()}, "takes a Prior"),

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from scipy.special import ndtr
+from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
 
 import foldless as fl
 from foldless.cli import benchmark_accuracy, benchmark_speed, reproduce
@@ -278,4 +280,76 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
     for command in (["benchmark", "accuracy"], ["benchmark", "speed"], ["reproduce", "fig1"]):
         result = CliRunner().invoke(app, [*command, "--quick", "--out", str(tmp_path / "out")])
         assert result.exit_code == 130
-        assert f"interrupted; what is finished is kept in {tmp_path / 'out'}: the same with --resume" in result.stderr
+        assert f"is kept in {tmp_path / 'out'}: run the same command with --resume to go on." in result.stderr
+
+
+# ---- found in these mendings by the next pair of eyes
+
+
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.1])
+def test_fits_that_meet_their_labels_are_not_one_model(alpha):
+    """Both score +1 and -1 in training, on columns of signal and on columns of noise."""
+    X, y = noise(20, 20, 400, 0)
+    X[:, :20] += 0.7 * y[:, None]
+    parts = [make_pipeline(make_column_transformer(("passthrough", list(c))), RidgeClassifier(alpha=alpha)).fit(X, y)
+             for c in (range(200), range(200, 400))]  # fmt: skip
+    pair = fl.compare(*parts, X, y)
+    assert not pair.difference.exactly_zero
+    assert pair.prob_a_better > 0.75
+
+
+def test_models_that_order_every_pair_share_their_evidence():
+    """Ranks that do not vary know nothing about what two nearly equal models have in common."""
+    X, y = noise(20, 20, 3, 0)
+    X += 5 * y[:, None]
+    pair = fl.compare(LogisticRegression(C=0.1).fit(X, y), LogisticRegression(C=0.11).fit(X, y), X, y)
+    assert pair.correlation > 0.999
+
+
+@pytest.mark.parametrize("few", [10, 20])
+def test_a_few_measurements_many_times_are_copies(few):
+    """Twenty rows five times, labels at random: an AUC of 1.000 without a word."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(few, 6)), 5, axis=0), np.repeat(rng.permutation(few) % 2, 5)
+    post = fl.auc_posterior(LogisticRegression(C=100.0).fit(X, y), X, y)
+    assert any("equal to another in every column" in note for note in post.notes)
+
+
+def test_equal_scores_of_a_small_class_are_believed_to_vary_in_groups_too():
+    z, positive = np.r_[np.full(4, 1.0), np.random.default_rng(0).normal(size=30)], np.arange(34) < 4
+    alone, each = statistic_of_scores(z, positive), statistic_of_scores(z, positive, np.arange(34))
+    assert each.mean_variance == pytest.approx(alone.mean_variance, rel=0.25)
+
+
+def test_rows_without_weight_do_not_count_in_a_search_or_among_three_classes():
+    X, y = noise(20, 20, 3, 0)
+    weight = np.where((y == 0) | (np.arange(40) == 0), 1.0, 0.0)
+    with pytest.raises(fl.InputError, match="at least two rows with a sample_weight above 0"):
+        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0, 10.0]}).fit(X, y, sample_weight=weight)
+    three = np.arange(40) % 3
+    weight = np.where((three > 0) | (np.arange(40) < 4), 1.0, 0.0)
+    with pytest.raises(fl.InputError, match="at least 3 rows with a sample_weight above 0"):
+        fl.auc_posterior(LogisticRegression().fit(X, three, weight), X, three, sample_weight=weight)
+
+
+def test_the_other_class_has_a_threshold_of_plain_zero():
+    X, y = noise(20, 20, 3, 0)
+    post = fl.error_posterior(RidgeClassifier().fit(X, y), X, y, pos_label=0)
+    assert "threshold=0," in repr(post)
+
+
+def test_many_rare_columns_are_looked_through_at_once():
+    """No run of indicators is tried row by row unless its sums fit: the rows were read once for each column."""
+    rare = np.zeros((60, 3000))
+    rare[np.arange(3000) % 60, np.arange(3000)] = 1.0
+    assert category_starts(rare).tolist() == list(range(0, 3000, 60))
+    rare[:, ::2] = rare[:, ::2][::-1]
+    assert len(category_starts(rare)) > 2900
+
+
+def test_two_columns_that_name_the_rows(tmp_path):
+    """--id takes one; the other is left out."""
+    text = table([0, 1], ids=True).replace("id,", "id,name,", 1).replace("\nP", "\nQ", 1)
+    text = "\n".join([text.splitlines()[0], *(f"{line.split(',')[0]},N{line}" for line in text.splitlines()[1:])])
+    assert "leave out with --id id --drop name" in said(tmp_path, text).stderr
+    assert "leave out with --drop name" in said(tmp_path, text, "--id", "id").stderr

@@ -241,7 +241,7 @@ def test_warnings_are_repeated_once(data):
         ({"rule": "first"}, None, "rule must be 'best' or 'simplest', got 'first'"),
         ({"level": 95}, None, "level must lie strictly between 0 and 1, got 95"),
         ({"error_score": 0}, None, "error_score must be nan or 'raise', got 0"),
-        ({"prior": fl.Prior.paper()}, None, "takes an EffectPrior"),
+        ({"prior": fl.Prior.paper()}, None, "prior must be an EffectPrior"),
         ({"progress": "yes"}, None, "progress must be True, False or a callable"),
         ({"param_grid": {"C": 1.0}}, None, r"param_grid must be a dict of lists"),
         ({"param_grid": []}, None, "param_grid is an empty list"),

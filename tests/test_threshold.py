@@ -86,7 +86,7 @@ class Platt(RidgeClassifier):
 
 def test_probabilities_that_are_not_known_are_refused():
     model = fixed(Platt(), threshold=0.3).fit(X, Y)
-    with pytest.raises(fl.EstimatorError, match="no known function of its decision_function: pass threshold"):
+    with pytest.raises(fl.EstimatorError, match="no known function of its decision_function: give the threshold"):
         fl.error_posterior(model, X, Y)
     assert fl.error_posterior(model, X, Y, threshold=0.1).threshold == 0.1
     assert fl.ROCPosteriorDisplay.from_estimator(model, X, Y).point_ is None
@@ -95,3 +95,11 @@ def test_probabilities_that_are_not_known_are_refused():
 @pytest.mark.parametrize("threshold", [0.0, 1.0])
 def test_a_threshold_that_nobody_passes_is_a_number(threshold):
     assert np.isfinite(own_threshold(fixed(LogisticRegression(), threshold=threshold).fit(X, Y)))
+
+
+def test_half_a_probability_is_not_a_decision_of_0_everywhere():
+    """ "auto" is a probability of 0.5, wherever the classifier has it."""
+    with pytest.raises(fl.EstimatorError, match="no known function"):
+        own_threshold(fixed(Platt()).fit(X, Y))
+    model = fixed(SGDClassifier(loss="modified_huber", random_state=0), threshold=0.3).fit(X, Y)
+    assert own_threshold(model) == pytest.approx(-0.4)

@@ -32,16 +32,10 @@ def own_threshold(estimator: Any) -> float:
     if wrapper is None:
         return 0.0
     value, positive = _settings(wrapper)
-    if value == "auto":
-        return 0.0
-    response = _response(wrapper)
-    if response == "predict_proba" and not _is_logistic(wrapper.estimator_):
-        name = type(wrapper.estimator_).__name__
-        raise EstimatorError(
-            f"{type(wrapper).__name__} decides by the probabilities of {name}, which are no known function of its "
-            f"decision_function: pass threshold, in units of decision_function."
-        )
-    found = float(logit(np.clip(value, TINY, 1 - EPS))) if response == "predict_proba" else float(value)
+    if _response(wrapper) == "predict_proba":
+        found = _decision_at(0.5 if value == "auto" else value, wrapper)
+    else:
+        found = 0.0 if value == "auto" else float(value)
     return -found if positive is not None and positive != wrapper.classes_[1] else found
 
 
@@ -85,10 +79,24 @@ def _response(wrapper: Any) -> str:
     return "predict_proba" if hasattr(wrapper.estimator_, "predict_proba") else "decision_function"
 
 
-def _is_logistic(estimator: Any) -> bool:
-    final = thawed(getattr(estimator, "best_estimator_", estimator))
-    if getattr(final, "steps", None):
-        return _is_logistic(final.steps[-1][1])
+def _decision_at(probability: float, wrapper: Any) -> float:
+    """Where the classifier inside has that probability."""
+    final = _final(wrapper.estimator_)
+    loss = getattr(final, "loss", None)
     if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax, of twice the decision
-        return False
-    return bool(sklearn_names(final) & LOGISTIC) or getattr(final, "loss", None) == "log_loss"
+        return float(logit(np.clip(probability, TINY, 1 - EPS))) / 2
+    if sklearn_names(final) & LOGISTIC or loss == "log_loss":
+        return float(logit(np.clip(probability, TINY, 1 - EPS)))
+    if loss == "modified_huber":
+        return float(2 * probability - 1)
+    raise EstimatorError(
+        f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are no known function "
+        f"of its decision_function: give the threshold in units of decision_function (threshold= in Python, or "
+        f"--threshold on the command line)."
+    )
+
+
+def _final(estimator: Any) -> Any:
+    """The classifier at the end of searches and pipelines."""
+    final = thawed(getattr(estimator, "best_estimator_", estimator))
+    return _final(final.steps[-1][1]) if getattr(final, "steps", None) else final

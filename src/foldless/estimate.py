@@ -262,7 +262,8 @@ def error_posterior(
     view = _view(estimator, X, y, pos_label)
     told: tuple[str, ...] = ()
     if threshold is None:
-        threshold, told = (-1 if view.flipped else 1) * own_threshold(estimator), notes_on_threshold(estimator)
+        threshold, told = own_threshold(estimator), notes_on_threshold(estimator)
+        threshold = 0.0 - threshold if view.flipped else threshold
     n0, n1 = view.labels.n0, view.labels.n1
     share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
     if _check.known_method(method) == "in-sample":

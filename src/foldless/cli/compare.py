@@ -177,13 +177,18 @@ def show(result: dict[str, Any], problem: Problem) -> None:
 def _sentence(result: dict[str, Any]) -> str:
     pair, best = result["first_two"], result["models"][0]
     size = result["n_positive"] + result["n_negative"]
-    if pair["alike"]:
+    if pair["alike"] and len(result["models"]) == 2:
         return f"'{pair['a']}' and '{pair['b']}' rank all rows alike: their AUCs on new rows are the same."
+    second = f"so has '{pair['b']}', which ranks all rows alike"
+    if not pair["alike"]:
+        second = (
+            f"it is ahead of '{pair['b']}' by {pair['difference']:+.3f} ({console.percent(result['level'])} interval "
+            f"{pair['low']:+.3f} to {pair['high']:+.3f})"
+        )
     return (
         f"On new rows, of {len(result['models'])} classifiers trained on all {size} rows, '{best['name']}' has the "
-        f"largest AUC with probability {best['prob_best']:.2f}; it is ahead of '{pair['b']}' by "
-        f"{pair['difference']:+.3f} ({console.percent(result['level'])} interval {pair['low']:+.3f} to "
-        f"{pair['high']:+.3f})."
+        f"largest AUC with probability {best['prob_best']:.2f}; "
+        f"{second}."
     )
 
 
@@ -191,7 +196,7 @@ def disagreement(result: dict[str, Any]) -> str | None:
     """Why the difference is not that of the two AUCs, where a reader would notice."""
     first, second = result["models"][:2]
     if result["first_two"]["alike"]:
-        return None if first["auc"] == second["auc"] else ALIKE
+        return None if round(first["auc"], 3) == round(second["auc"], 3) else ALIKE
     apart, stated = (round(value, 3) for value in (first["auc"] - second["auc"], result["first_two"]["difference"]))
     if apart * stated >= 0 and abs(apart - stated) <= NOTICED:
         return None

@@ -36,7 +36,9 @@ class Handled:
     log: bool
 
 
-def refuse(loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path, remedy: str) -> None:
+def refuse(
+    loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path, remedy: str, id_: str | None = None
+) -> None:
     """One message about everything that is wrong, with the options that help."""
     counts = _counts(loaded.X)
     numeric = [k for k, name in enumerate(names) if name not in loaded.texts and name not in loaded.strange]
@@ -55,8 +57,8 @@ def refuse(loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path,
         helps = [advice(look, loaded.marks) for look in looks.values()]
         helps += [way for what, way in HELP_WITH.items() if what in found]
         words = [name for name, look in looks.items() if look.kind == TEXT]
-        names_rows = next((name for name in words if loaded.texts[name].n_unique() == rows), None)
-        raise fl.InputError(_message(found, helps, path, remedy, names_rows))
+        naming = [name for name in words if id_ is None and loaded.texts[name].n_unique() == rows]
+        raise fl.InputError(_message(found, helps, path, remedy, naming[0] if naming else None))
 
 
 def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:

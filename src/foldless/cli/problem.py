@@ -152,7 +152,7 @@ def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
         # A saved model brings its own steps, and these have their own say about gaps and words.
         able = saved is not None
         handled = faults.Handled(able or ask.impute is not None, able or ask.one_hot, ask.log)
-        faults.refuse(loaded, features, handled, ask.file, source.remedy)
+        faults.refuse(loaded, features, handled, ask.file, source.remedy, ask.id)
         notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
     notes += [] if able else faults.notes_on_texts(loaded.texts, loaded.marks)
     notes += faults.notes_on_numbers(loaded, features, ask.impute is not None)

@@ -17,4 +17,5 @@ def resumable(out: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as err:
-        raise Interrupted(f"interrupted; what is finished is kept in {out}: the same with --resume goes on.") from err
+        way_on = f"what is finished is kept in {out}: run the same command with --resume to go on."
+        raise Interrupted(f"interrupted; {way_on}") from err

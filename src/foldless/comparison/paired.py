@@ -158,11 +158,13 @@ def told_apart_by_ranks(statistics: Sequence[SeparationStatistic]) -> list[Separ
 
 def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
-    if np.array_equal(a.diff, b.diff) or _rank_alike(a.removed.z, b.removed.z):
+    if np.array_equal(a.diff, b.diff) or _rank_alike(a, b):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)
-    shared = min(_correlation(a.effects, b.effects), _correlation(a.rank_effects, b.rank_effects))
+    shared = _correlation(a.effects, b.effects)
+    if all(0 < m.statistic.pair_auc < 1 for m in (a, b)):  # else the difference is not told by ranks
+        shared = min(shared, _correlation(a.rank_effects, b.rank_effects))
     mean = _with_noise(shared, *noise)
     # The spread of a class is estimated from its own rows, n_k - 1 degrees of freedom each.
     df = np.array([max(d.size - 1, 1) for d in a.deviations], dtype=np.float64)
@@ -174,9 +176,14 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     return mean, scale, _weighted(alike, parts, df)
 
 
-def _rank_alike(z_a: Floats, z_b: Floats) -> bool:
-    """Whether the fits point the same way; their honest scores may differ, as models of one column do."""
-    return _correlation(z_a - z_a.mean(), z_b - z_b.mean()) >= 1 - SAME
+def _rank_alike(a: _Model, b: _Model) -> bool:
+    """Whether the fits point the same way; their honest scores may differ, as models of one column do.
+
+    Within the classes: fits that meet their labels exactly agree on them, whichever way they point.
+    """
+    z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (a, b)]
+    x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
+    return _correlation(x, y) >= 1 - SAME
 
 
 def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:

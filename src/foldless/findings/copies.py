@@ -2,7 +2,8 @@
 
 Exact copies are equal in every column. In a table of few distinct values equal rows are nothing unusual; they count
 as copies only where they are more numerous than pairs of rows that differ in a single column. Indicator columns of
-one category count as one column here; and where a handful of different rows make up the whole table, no row is a copy.
+one category count as one column here; and where a handful of different rows make up a table of categories, none of
+them is a copy.
 
 Near copies are closer than chance allows. Where the k nearest of N independent rows lie within r_k, and distances
 grow as in m dimensions, a neighbour within r has probability about k (r / r_k)^m; over N rows that must stay
@@ -31,6 +32,7 @@ FALLEN = 1.0  # posterior standard deviations
 # Looked at when equal rows are compared with rows that are nearly so.
 MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
 HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
+CODINGS = 2  # of one category, such as a number and its square
 SEED = 20240302
 
 
@@ -150,14 +152,15 @@ def _keys(X: Any) -> list[bytes]:
 def unusual(X: Any, equal: Ints) -> bool:
     """Whether equal pairs outnumber pairs that differ in one column only."""
     distinct = int(equal.max()) + 1
-    if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
-        return False
     rng = np.random.default_rng(SEED)
     repeated = np.bincount(equal)[equal] > 1
     rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])[: _affordable(X)]
     part = X[rows]
     dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) + 0.0
     marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
+    if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
+        # Of measurements, each tells all rows apart.
+        return sum(np.unique(column).size == distinct for column in marks.T[:MAX_COLUMNS]) > CODINGS
     whole = marks.sum(axis=1, dtype=np.uint64)
     columns = rng.permutation(marks.shape[1])[:MAX_COLUMNS]
     same = _pairs(whole)
@@ -175,13 +178,16 @@ def category_starts(dense: Floats) -> Ints:
     indicator = (upper | (dense == low)).all(axis=0)
     # Indicators of one category have the upper value n times in all: at most one end fits a beginning.
     ends = np.cumsum(np.where(indicator, upper.sum(axis=0), n + 1))
+    # A random number for each row: a sum over all rows once is compared sooner than the rows.
+    key = np.random.default_rng(SEED).integers(1 << 40, size=n)
+    sums, every = np.concatenate([[0], np.cumsum(key @ upper)]), key.sum()
     starts, j = [], 0
     while j < dense.shape[1]:
         starts.append(j)
         wanted = n + (ends[j - 1] if j else 0)
         after = int(np.searchsorted(ends, wanted)) + 1
-        whole = after <= ends.size and ends[after - 1] == wanted and (upper[:, j:after].sum(axis=1) == 1).all()
-        j = after if whole else j + 1
+        fits = after <= ends.size and ends[after - 1] == wanted and sums[after] - sums[j] == every
+        j = after if fits and (upper[:, j:after].sum(axis=1) == 1).all() else j + 1
     return np.array(starts, dtype=np.intp)
 
 

@@ -1,6 +1,6 @@
 """The calibrated posterior of the separation: statistic x prior, on a grid.
 
-    dhat | delta ~ delta + sqrt(V(delta)) t_{n-2}
+    dhat | delta ~ delta + sqrt(V(delta)) t,   with n - 2 degrees of freedom for classes of equal size, else fewer
 
 When every pair is ordered, that likelihood reads the margin as if the normal tail were known. As far as the margin
 exceeds what makes such an order nearly sure, the evidence of the order alone takes its place.
@@ -72,7 +72,8 @@ class EffectPrior:
             return cls.default()
         if not isinstance(prior, cls):
             raise PriorError(
-                f"the leave-one-out method takes an EffectPrior such as EffectPrior.flat(), got {type(prior).__name__}."
+                f"prior must be an EffectPrior such as EffectPrior.flat() (only method='in-sample' takes a Prior), got "
+                f"{type(prior).__name__}."
             )
         return prior
 

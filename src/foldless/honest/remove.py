@@ -17,7 +17,7 @@ from foldless import _check
 from foldless._check import Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest import notes
-from foldless.honest.design import Ints
+from foldless.honest.design import Bools, Ints
 from foldless.honest.early import nearest_on_path
 from foldless.honest.group_scores import by_group
 from foldless.honest.objective import Objective
@@ -64,7 +64,7 @@ def remove_rows(
     if not streamed:  # else in the first pass
         _check.sane_size(view.X)
         _check.unequal_scores(view.scores())
-    weight, codes = _checked_weight(sample_weight, view), _checked_groups(groups, view)
+    weight, codes = checked_weight(sample_weight, view.labels.positive), _checked_groups(groups, view)
     rows = evaluated_rows(view.labels.positive, codes, max_rows)
     if streamed:
         refuse_unless_tall(view, codes)
@@ -152,10 +152,10 @@ def _stand_in(view: LinearView, match: float) -> str:
 # ---- checks
 
 
-def _checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
+def checked_weight(sample_weight: Any, positive: Bools) -> Floats | None:
+    """Weights of the rows, if there are any; two rows of each class must have one above 0."""
     if sample_weight is None:
         return None
-    positive = view.labels.positive
     weight = _check.as_row_weights(sample_weight, positive.size)
     counted = weight > 0
     if min(np.count_nonzero(counted & positive), np.count_nonzero(counted & ~positive)) < 2:

@@ -216,7 +216,9 @@ def _believed(own: Floats, other: Floats, units: int) -> float:
 
 def _deviations(row: Floats, variance: float) -> Floats:
     own = float(row.var(ddof=1))
-    return np.asarray((row - row.mean()) / row.size * (np.sqrt(variance / own) if own > 0 else 1.0))
+    if own == 0:  # equal scores: no deviations to be enlarged, and each stands for what is believed
+        return np.full(row.size, np.sqrt(variance * (row.size - 1) / row.size) / row.size)
+    return np.asarray((row - row.mean()) / row.size * np.sqrt(variance / own))
 
 
 def _pair_auc(diff: Floats) -> float:

@@ -108,9 +108,10 @@ def plan_sample_size(
 
     The interval rests on the variance of the estimated separation delta (AUC = Phi(delta / sqrt 2)),
 
-        V = (1 + 4/n)(1 + rho)(1/n1 + 1/n0) + (1 + 2 rho) delta^2/8 (1/(n1-1) + 1/(n0-1)),
+        V = (1 + 4 r/m) r (1/n1 + 1/n0) + (1 + 1.5 rho) delta^2/8 (1/(n1-1) + 1/(n0-1)),
 
-    with rho the share of the variance of the scores that is training noise, for normal scores of equal variance.
+    with rho the share of the variance of the scores that is training noise, r = 1 + rho and 4/m = 1/n1 + 1/n0, for
+    normal scores of equal variance.
 
     Parameters
     ----------

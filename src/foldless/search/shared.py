@@ -22,7 +22,7 @@ from foldless.honest.notes import MATERIAL
 from foldless.honest.polish import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.problem import problem_at
-from foldless.honest.remove import removed_at
+from foldless.honest.remove import checked_weight, removed_at
 from foldless.honest.sampling import evaluated_rows
 from foldless.search.assess import Assessment, Judge, from_analysis
 from foldless.search.candidates import Family, Params, weakness
@@ -54,6 +54,7 @@ class Stage:
             return None
         positive = prototype.view.labels.positive
         codes = None if judge.groups is None else _check.as_groups(judge.groups, positive, fewest=3)
+        checked_weight(prototype.weight, positive)
         rows = evaluated_rows(positive, codes, MAX_ROWS)
         table_notes = quick_notes(prototype.view, prototype.X, codes)
         return cls(prototype, Rotation.of(prototype.template), rows, codes, judge, table_notes)

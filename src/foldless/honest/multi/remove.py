@@ -46,7 +46,7 @@ def remove_rows_of_classes(
         raise InputError(NO_GROUPS)
     _check.sane_size(view.X)
     _check.unequal_scores(view.scores())
-    weight = None if sample_weight is None else _check.as_row_weights(sample_weight, view.codes.size)
+    weight = _checked_weight(sample_weight, view)
     most = int(np.sqrt(max_entries / len(view.classes)))
     return (
         _with_discriminant(view, weight, most)
@@ -54,6 +54,17 @@ def remove_rows_of_classes(
         or _with_targets(view, weight, most)
         or _with_surrogates(view, weight, most)
     )
+
+
+def _checked_weight(sample_weight: Any, view: ClassesView) -> Floats | None:
+    if sample_weight is None:
+        return None
+    weight = _check.as_row_weights(sample_weight, view.codes.size)
+    if np.bincount(view.codes[weight > 0], minlength=len(view.classes)).min() < 3:
+        raise InputError(
+            "each class needs at least 3 rows with a sample_weight above 0, since two at a time are left out."
+        )
+    return weight
 
 
 def _with_discriminant(view: ClassesView, weight: Floats | None, most: int) -> ClassScores | None:
