@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -231,6 +232,17 @@ def test_groups_cover():
     assert ungrouped < 0.6
 
 
+def group_wise_folds(model, X, y, groups, wanted=5):
+    """AUCs of cross-validation by groups. For some seeds scikit-learn 1.6 leaves a class out of a fold: refused."""
+    found = []
+    for seed in range(20):
+        with suppress(fl.InputError):
+            found.append(float(fl.baselines.cv_auc(model, X, y, groups=groups, random_state=seed)))
+        if len(found) == wanted:
+            return found
+    pytest.fail("no seed gives folds with both classes")
+
+
 @pytest.mark.parametrize("name", ["parkinsons", "fmri_haxby_bottle_shoe"])
 def test_groups_on_real_data(name):
     """Repeated recordings: the grouped answer is below the ungrouped one and near group-wise cross-validation."""
@@ -238,7 +250,7 @@ def test_groups_on_real_data(name):
     X, y, groups = data["X"], data["y"], data["groups"]
     model = fitted(make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000)), X, y)
     grouped = fl.auc_posterior(model, X, y, groups=groups)
-    folds = [float(fl.baselines.cv_auc(model, X, y, groups=groups, random_state=seed)) for seed in range(5)]
+    folds = group_wise_folds(model, X, y, groups)
     assert grouped.mean < fl.auc_posterior(model, X, y).mean - 0.05
     assert abs(grouped.mean - np.mean(folds)) < 0.08
     low, high = grouped.interval(0.9)
