@@ -33,6 +33,14 @@ def thawed(step: Any) -> Any:
     return step
 
 
+def innermost(estimator: Any) -> Any:
+    """The classifier at the end of searches and pipelines."""
+    estimator = thawed(estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return innermost(estimator.best_estimator_)
+    return innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
+
+
 def saw_y(step: Any) -> bool:
     """True when a fitted step, or one inside it, used the labels (or may have, and can be mapped back)."""
     step = thawed(step)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from foldless._steps import sklearn_names, thawed
+from foldless._steps import innermost, sklearn_names
 from foldless.errors import EstimatorError
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}
@@ -50,12 +50,8 @@ def why_unknown(estimator: Any) -> str | None:
 
 def moved_by(estimator: Any) -> Any | None:
     """The wrapper that moves the threshold, if there is one inside."""
-    estimator = thawed(estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return moved_by(estimator.best_estimator_)
-    if sklearn_names(estimator) & WRAPPERS and hasattr(estimator, "estimator_"):
-        return estimator
-    return moved_by(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else None
+    inner = innermost(estimator)
+    return inner if sklearn_names(inner) & WRAPPERS and hasattr(inner, "estimator_") else None
 
 
 def notes_on_threshold(estimator: Any) -> tuple[str, ...]:
@@ -81,7 +77,7 @@ def _response(wrapper: Any) -> str:
 
 def _decision_at(probability: float, wrapper: Any) -> float:
     """Where the classifier inside has that probability."""
-    final = _final(wrapper.estimator_)
+    final = innermost(wrapper.estimator_)
     loss = getattr(final, "loss", None)
     if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax, of twice the decision
         return float(logit(np.clip(probability, TINY, 1 - EPS))) / 2
@@ -94,9 +90,3 @@ def _decision_at(probability: float, wrapper: Any) -> float:
         f"of its decision_function: give the threshold in units of decision_function (threshold= in Python, or "
         f"--threshold on the command line)."
     )
-
-
-def _final(estimator: Any) -> Any:
-    """The classifier at the end of searches and pipelines."""
-    final = thawed(getattr(estimator, "best_estimator_", estimator))
-    return _final(final.steps[-1][1]) if getattr(final, "steps", None) else final

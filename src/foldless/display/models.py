@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from foldless._steps import is_estimator, thawed
+from foldless._steps import innermost, is_estimator
 from foldless.errors import FoldlessWarning, InputError, warn_user
 
 
@@ -52,15 +52,7 @@ def named_estimators(estimator: Any, name: str | None) -> dict[str, Any]:
 def _class_name(estimator: Any) -> str:
     if not is_estimator(estimator):
         return "weights"
-    return type(_innermost(estimator)).__name__
-
-
-def _innermost(estimator: Any) -> Any:
-    """The classifier at the end of searches and pipelines."""
-    estimator = thawed(estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return _innermost(estimator.best_estimator_)
-    return _innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
+    return type(innermost(estimator)).__name__
 
 
 @contextmanager

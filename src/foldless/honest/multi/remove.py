@@ -17,9 +17,9 @@ from foldless.honest.multi.result import DECISION, LOG_ODDS, ClassScores
 from foldless.honest.multi.softmax import CONVERGED
 from foldless.honest.multi.targets import Targets, competes, scores_of_targets, surrogates_of, targets_of
 from foldless.honest.multi.view import ClassesView
+from foldless.honest.sampling import SEED
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
-SEED = 20240229  # fixed: the same data give the same answer
 NO_GROUPS = (
     "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
     "out if the rows are independent."
