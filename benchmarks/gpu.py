@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 import foldless as fl
-from foldless.sources import torch_sums
+from foldless.tables import torch_sums
 
 LIMITS = {"one": 0.60, "many": 0.80, "float64": 1e-6, "float32": 1e-4}
 

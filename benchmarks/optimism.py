@@ -63,7 +63,7 @@ def main() -> None:
             print(row(N, P), flush=True)
     print("\nThe level depends on P/N and hardly on N, and exceeds 0.5 by more than the posterior sd from a handful of")
     print("features on. From 0.03 features per row noise reads 0.6: `OptimismWarning` is given beyond that ratio, and")
-    print("quotes the level of this table (`foldless.in_sample.NOISE_LEVEL`) for the paper's prior. The adaptive prior")
+    print("quotes the level of this table (`NOISE_LEVEL`) for the paper's prior. The adaptive prior")
     print("is exempt. A dash: refused (improper with P > N) or not measured.")
 
 

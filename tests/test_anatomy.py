@@ -49,9 +49,9 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
-from foldless._pullback import saw_y
-from foldless.anatomy import LinearView, take_apart
 from foldless.errors import EstimatorError, FoldlessError, InputError, TrustWarning
+from foldless.model.steps import saw_y
+from foldless.model.view import LinearView, take_apart
 from sklearn_versions import NEW, l1
 
 N, P = 60, 8

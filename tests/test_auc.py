@@ -15,8 +15,7 @@ from scipy.special import ndtr
 from scipy.stats import kstest
 
 import foldless as fl
-from foldless.effect import SQRT2
-from foldless.student import StudentEffect
+from foldless.laws.effect import SQRT2, StudentEffect
 
 EFFECTS = [
     StudentEffect(0.0, 0.3, 20), StudentEffect(1.2, 0.5, 4), StudentEffect(-2.0, 0.2, 60), StudentEffect(4.0, 0.7, 1),

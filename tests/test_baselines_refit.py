@@ -18,8 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless.baselines as fb
-from foldless.baselines.bootstrap import _bags, _combined
-from foldless.baselines.refit import as_sample
+from foldless.baselines.resampling import _bags, _combined
+from foldless.baselines.scores import as_sample
 from foldless.errors import EstimatorError, InputError
 
 RIDGE = RidgeClassifier(alpha=2.0)

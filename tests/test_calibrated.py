@@ -22,7 +22,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from development_data import load
 from foldless.honest.posterior import separation_posterior
-from foldless.honest.statistics import statistic_of_scores
+from foldless.honest.statistic import statistic_of_scores
 from sklearn_versions import l1
 
 FAMILIES = {
@@ -358,7 +358,7 @@ def test_lda_refuses_sample_weight():
 
 def test_scale_ratio_of_the_roc_follows_the_right_f_law():
     """beta^2 = v0/v1 F(df1, df0): quantiles against draws of the two variances."""
-    from foldless.roc import BinormalCurves
+    from foldless.results.roc import BinormalCurves
 
     X, y = gaussian(np.random.default_rng(15), 30, 20, 3, 1.0)
     effect = fl.auc_posterior(LogisticRegression().fit(X, y), X, y).effect

@@ -13,10 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless._files import write_atomically
-from foldless.cli import picture, rivals, tables
+from foldless.cli import picture, study
 from foldless.cli.app import app
 from foldless.cli.console import plain
+from foldless.files import write_atomically
+from foldless.tables import files
 
 RNG = np.random.default_rng(7)
 N, P = 60, 3
@@ -257,7 +258,7 @@ def test_interruption(csv, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(tables.READERS, "text", interrupted)
+    monkeypatch.setitem(files.READERS, "text", interrupted)
     result = run("auc", csv, "--target", "y")
     assert (result.exit_code, result.stderr) == (130, "foldless: interrupted\n")
 
@@ -269,7 +270,7 @@ FAST = ("foldless", "resubstitution", "EBAUC", "CBAUC, the paper", "5-fold CV")
 
 @pytest.fixture
 def fast_demo(monkeypatch):
-    chosen = tuple(r for r in rivals.all_rivals() if r.name in FAST)
+    chosen = tuple(r for r in study.all_rivals() if r.name in FAST)
     monkeypatch.setattr("foldless.cli.study.all_rivals", lambda: chosen)
 
 
@@ -306,8 +307,8 @@ def test_demo_json_is_deterministic(tmp_path):
 @pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
 def test_every_rival_has_an_answer():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:24], Y[:24])
-    for rival in rivals.all_rivals():
-        assert 0 < rivals.point(rival.estimate(model, X[:24], Y[:24])) <= 1
+    for rival in study.all_rivals():
+        assert 0 < study.point(rival.estimate(model, X[:24], Y[:24])) <= 1
 
 
 @pytest.mark.usefixtures("fast_demo")
@@ -328,7 +329,7 @@ def test_writing_is_all_or_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("foldless._files.os.replace", full_disk)
+        patch.setattr("foldless.files.os.replace", full_disk)
         with pytest.raises(fl.InputError, match="No space"):
             write_atomically(path, b"new")
     assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]

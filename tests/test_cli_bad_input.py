@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
 from cli_files import N, X, Y, files_in, gzipped, lines, run, with_cell
-from foldless.cli import tables
-from foldless.cli.tables import unpacked
+from foldless.tables import files
+from foldless.tables.files import sheet
 
 THREE = lines(labels=np.arange(N) % 3)
 CITIES = np.where(Y, "Oslo", "Rome")
@@ -190,7 +190,7 @@ def test_parquet_without_rows(tmp_path):
 
 
 def test_bombs_are_refused_before_they_fill_the_disk(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacked, "HARMLESS", 2**20)
+    monkeypatch.setattr(sheet, "HARMLESS", 2**20)
     (tmp_path / "x.csv.gz").write_bytes(gzipped(b"a,y\n" + b"1,0\n" * 10**6))
     assert_one_line(run("auc", tmp_path / "x.csv.gz", "--target", "y"), "unpacks to more than 200 times its size")
     np.savez_compressed(tmp_path / "x.npz", X=np.zeros((10**5, 9)), y=np.zeros(10**5))
@@ -342,7 +342,7 @@ def test_interruption_leaves_nothing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     (tmp_path / "x.csv").write_text(lines())
-    monkeypatch.setitem(tables.READERS, "text", interrupted)
+    monkeypatch.setitem(files.READERS, "text", interrupted)
     result = run("auc", tmp_path / "x.csv", "--target", "y", "--out", tmp_path / "x.png")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "foldless: interrupted\n")
     assert files_in(tmp_path) == ["x.csv"]
@@ -373,7 +373,7 @@ def test_full_disk(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     (tmp_path / "x.csv").write_text(lines())
-    monkeypatch.setattr("foldless._files.os.replace", full)
+    monkeypatch.setattr("foldless.files.os.replace", full)
     assert_one_line(run("auc", tmp_path / "x.csv", "--target", "y", "--out", tmp_path / "x.png"), "No space left")
     assert files_in(tmp_path) == ["x.csv"]
 

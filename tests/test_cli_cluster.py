@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cli_files import run
-from foldless.experiments import cluster
+from foldless.tables import schedulers
 
 pytest.importorskip("pyarrow")
 
@@ -275,7 +275,7 @@ def test_files_that_are_none_of_ours(files, tmp_path):
 @pytest.fixture
 def impatient(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(schedulers, "PATIENCE", 0.5)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://127.0.0.1:many", ""])
@@ -289,13 +289,13 @@ def test_a_scheduler_without_workers(files, impatient, monkeypatch):
         await asyncio.sleep(0)
         return {"workers": {}}
 
-    monkeypatch.setattr(cluster, "_identity", nobody)
+    monkeypatch.setattr(schedulers, "_identity", nobody)
     line = refused(*files[0], "--target", "y", "--id", "id", "--scheduler", "tcp://host:1")
     assert "the Dask scheduler at 'tcp://host:1' has no workers: start some with 'dask worker tcp://host:1'." in line
 
 
 def test_without_dask_the_extra_is_named(files, monkeypatch):
-    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    monkeypatch.setattr(schedulers, "find_spec", lambda name: None)
     line = refused(*files[0], "--target", "y", "--id", "id", "--scheduler", "tcp://host:1")
     assert "--scheduler needs dask, distributed: pip install 'foldless[dask]'." in line
 

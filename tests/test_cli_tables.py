@@ -10,14 +10,15 @@ import pytest
 
 import foldless as fl
 from cli_files import NAMES, N, X, Y, gzipped, lines, run
-from foldless.cli import tables
-from foldless.cli.tables import Hints, frames, text
+from foldless.tables import files
+from foldless.tables.files import sheet, text
+from foldless.tables.files.sheet import Hints
 
 SMALL = pl.DataFrame({**dict(zip(NAMES, X.T, strict=True)), "y": Y})
 
 
 def loaded(path, hints=None, without=("y",)):
-    with tables.opened(path, hints or Hints()) as source:
+    with files.opened(path, hints or Hints()) as source:
         names = tuple(name for name in source.names if name not in without)
         return source, source.load(names)
 
@@ -274,8 +275,8 @@ def test_a_wide_table_is_filled_in_few_batches(tmp_path):
 def test_rows_are_counted_before_the_matrix_is_made(tmp_path, monkeypatch):
     """The matrix is allocated once: the table is never in memory twice."""
     made = []
-    original = frames.new_matrix
-    monkeypatch.setattr(frames, "new_matrix", lambda *a: made.append(a[:2]) or original(*a))
+    original = sheet.new_matrix
+    monkeypatch.setattr(sheet, "new_matrix", lambda *a: made.append(a[:2]) or original(*a))
     (tmp_path / "x.csv").write_text(lines())
     loaded(tmp_path / "x.csv")
     assert made == [(N, 3)]

@@ -9,11 +9,10 @@ import pytest
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from foldless.anatomy import take_apart
 from foldless.comparison.paired import PairedEvidence, paired_evidence
-from foldless.honest import remove_rows
-from foldless.honest.separation import BANDWIDTH
-from foldless.honest.statistics import statistic_of_removed
+from foldless.honest.scores import remove_rows
+from foldless.honest.statistic import BANDWIDTH, statistic_of_removed
+from foldless.model.view import take_apart
 
 Fit = tuple[np.ndarray, Any]
 

@@ -9,12 +9,11 @@ from scipy.stats import invwishart
 from sklearn.linear_model import RidgeClassifier
 
 import foldless as fl
-from foldless.comparison.best import TAIL_DF, typical_gap, wins
 from foldless.comparison.difference import Difference
-from foldless.comparison.loo import LooJoint
-from foldless.comparison.paired import PairedEvidence, told_apart_by_ranks
+from foldless.comparison.joint import LooJoint
+from foldless.comparison.paired import TAIL_DF, PairedEvidence, told_apart_by_ranks, typical_gap, wins
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.statistics import SeparationStatistic
+from foldless.honest.statistic import SeparationStatistic
 
 
 def statistic(

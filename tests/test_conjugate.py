@@ -7,8 +7,8 @@ import pytest
 from scipy.special import betainc, ndtr
 
 import foldless as fl
-from foldless.conjugate import update
-from foldless.moments import ScoreStats
+from foldless.laws.conjugate import update
+from foldless.laws.moments import ScoreStats
 
 SHAPES = [
     (1, 6, 5), (1, 1, 9), (2, 3, 3), (3, 40, 2), (5, 1, 20), (8, 20, 1), (10, 300, 17),

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless import baselines as fb
+from foldless.baselines import folds, resampling
 from foldless.streaming import cluster, fit_logistic, open_files
 
 da = pytest.importorskip("dask.array")
@@ -122,12 +122,12 @@ def test_baselines_and_search_run_on_the_joblib_backend(client, data):
     X, y = X[:60, :3], y[:60]
     model = RidgeClassifier()
     search = fl.FoldlessSearch(LogisticRegression(), {"C": [0.1, 1.0], "class_weight": [None, "balanced"]}, n_jobs=2)
-    expected = [fb.cv_auc(model, X, y, random_state=0), fb.leave_pair_out_auc(model, X, y)]
+    expected = [folds.cv_auc(model, X, y, random_state=0), resampling.leave_pair_out_auc(model, X, y)]
     best = search.fit(X, y).best_params_
     with joblib.parallel_config("dask"):
         got = [
-            fb.cv_auc(model, X, y, random_state=0, n_jobs=2),
-            fb.leave_pair_out_auc(model, X, y, n_jobs=2),
+            folds.cv_auc(model, X, y, random_state=0, n_jobs=2),
+            resampling.leave_pair_out_auc(model, X, y, n_jobs=2),
         ]
         assert search.fit(X, y).best_params_ == best
     assert got == pytest.approx(expected, abs=1e-14)

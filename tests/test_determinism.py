@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless import baselines
+from foldless.baselines import folds, given, population, resampling
 from foldless.cli.app import app
 from foldless.streaming import fit_logistic, in_blocks
 
@@ -97,15 +98,15 @@ CALLS = {
     "FoldlessSearch": searched,
     "FoldlessSearch, fits of its own": lambda: searched(grid=TWO_KINDS),
     "auc_scorer": lambda: (fl.auc_scorer(MODEL, X, Y),),
-    "cv_auc": lambda: (float(baselines.cv_auc(OTHER, X, Y, repeats=2)),),
-    "bootstrap632plus_auc": lambda: (float(baselines.bootstrap632plus_auc(OTHER, X, Y, n_bootstraps=5)),),
-    "loo_auc": lambda: (float(baselines.loo_auc(OTHER, X, Y)),),
-    "leave_pair_out_auc": lambda: (float(baselines.leave_pair_out_auc(OTHER, X, Y, max_pairs=20)),),
-    "ebauc": lambda: (float(baselines.ebauc(OTHER, X, Y)),),
-    "binormal_auc": lambda: (float(baselines.binormal_auc(OTHER, X, Y)),),
-    "resubstitution_auc": lambda: (float(baselines.resubstitution_auc(OTHER, X, Y)),),
-    "delong": lambda: tuple(baselines.delong(Y, X[:, 0]).interval()),
-    "true_auc, bayes_auc": lambda: (baselines.true_auc([1, 0], 0, [1, 1], 1), baselines.bayes_auc([0, 0], [1, 1], 1)),
+    "cv_auc": lambda: (float(folds.cv_auc(OTHER, X, Y, repeats=2)),),
+    "bootstrap632plus_auc": lambda: (float(resampling.bootstrap632plus_auc(OTHER, X, Y, n_bootstraps=5)),),
+    "loo_auc": lambda: (float(resampling.loo_auc(OTHER, X, Y)),),
+    "leave_pair_out_auc": lambda: (float(resampling.leave_pair_out_auc(OTHER, X, Y, max_pairs=20)),),
+    "ebauc": lambda: (float(given.ebauc(OTHER, X, Y)),),
+    "binormal_auc": lambda: (float(given.binormal_auc(OTHER, X, Y)),),
+    "resubstitution_auc": lambda: (float(given.resubstitution_auc(OTHER, X, Y)),),
+    "delong": lambda: tuple(given.delong(Y, X[:, 0]).interval()),
+    "true_auc, bayes_auc": lambda: (population.true_auc([1, 0], 0, [1, 1], 1), population.bayes_auc([0, 0], [1, 1], 1)),
     "in_blocks": lambda: law(fl.auc_posterior(MODEL, in_blocks(X, Y, elements=60))),
     "fit_logistic": lambda: tuple(fit_logistic(in_blocks(X, Y, elements=60))[-1].coef_.ravel()),
     "AUCPosteriorDisplay": lambda: drawn(lambda: fl.AUCPosteriorDisplay.from_estimator(MODEL, X, Y)),
@@ -124,12 +125,12 @@ CALLS = {
 }
 JOBS = {
     "FoldlessSearch": lambda jobs: searched(jobs, TWO_KINDS),
-    "cv_auc": lambda jobs: (float(baselines.cv_auc(OTHER, X, Y, repeats=2, n_jobs=jobs)),),
+    "cv_auc": lambda jobs: (float(folds.cv_auc(OTHER, X, Y, repeats=2, n_jobs=jobs)),),
     "bootstrap632plus_auc": lambda jobs: (
-        float(baselines.bootstrap632plus_auc(OTHER, X, Y, n_bootstraps=6, n_jobs=jobs)),
+        float(resampling.bootstrap632plus_auc(OTHER, X, Y, n_bootstraps=6, n_jobs=jobs)),
     ),
-    "loo_auc": lambda jobs: (float(baselines.loo_auc(OTHER, X[:20], Y[:20], n_jobs=jobs)),),
-    "leave_pair_out_auc": lambda jobs: (float(baselines.leave_pair_out_auc(OTHER, X, Y, max_pairs=20, n_jobs=jobs)),),
+    "loo_auc": lambda jobs: (float(resampling.loo_auc(OTHER, X[:20], Y[:20], n_jobs=jobs)),),
+    "leave_pair_out_auc": lambda jobs: (float(resampling.leave_pair_out_auc(OTHER, X, Y, max_pairs=20, n_jobs=jobs)),),
 }
 
 

@@ -11,13 +11,13 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 
 import foldless as fl
-from foldless.anatomy import take_apart
-from foldless.findings import columns, copies, order, scores
+from foldless.findings import columns, rows, scores
+from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
-from foldless.findings.sketch import DIRECTIONS, Sketch, column_spread
 from foldless.honest import rates
 from foldless.honest.analysis import Analysis
 from foldless.honest.posterior import EffectPrior
+from foldless.model.view import take_apart
 
 
 def data(seed=0, N=60, P=6, shift=1.0):
@@ -168,7 +168,7 @@ def test_equal_rows_against_numpy():
     X[X == 0] *= rng.choice([-1.0, 1.0], size=int((X == 0).sum()))
     expected = np.unique(X + 0.0, axis=0, return_inverse=True)[1].ravel()
     for table in (X, sparse.csr_matrix(X), X.astype(np.float32)):
-        found = copies.equal_rows(table)
+        found = rows.equal_rows(table)
         assert np.array_equal(found[:, None] == found, expected[:, None] == expected)
 
 
@@ -176,13 +176,13 @@ def test_equal_rows_of_a_coarse_table_are_no_copies():
     """With 8 yes/no columns equal rows are bound to occur; with a single column of many values they are not."""
     rng = np.random.default_rng(0)
     coarse = rng.integers(0, 2, size=(200, 8)).astype(float)
-    assert not copies.unusual(coarse, copies.equal_rows(coarse))
+    assert not rows.unusual(coarse, rows.equal_rows(coarse))
     fine = np.vstack([rng.standard_normal((50, 3)), np.zeros((10, 3))])
     fine[-10:] = fine[:10]
-    assert copies.unusual(fine, copies.equal_rows(fine))
+    assert rows.unusual(fine, rows.equal_rows(fine))
     mixed = np.column_stack([coarse[:60], np.r_[np.arange(50.0), np.arange(10.0)]])
     mixed[50:, :8] = mixed[:10, :8]
-    assert copies.unusual(mixed, copies.equal_rows(mixed))
+    assert rows.unusual(mixed, rows.equal_rows(mixed))
     y = np.arange(200) % 2
     assert fl.diagnose(RidgeClassifier().fit(coarse, y), coarse, y).find("copies") is None
 
@@ -193,7 +193,7 @@ def test_near_pairs_are_rare_among_independent_rows(N, d):
     rng = np.random.default_rng([N, d])
     draws = (rng.standard_normal, rng.random, lambda size: rng.standard_t(4, size=size))
     repeats = 30 if N < 1000 else 5
-    hits = [len(copies.near_pairs(draw((N, d)))) > 0 for draw in draws for _ in range(repeats)]
+    hits = [len(rows.near_pairs(draw((N, d)))) > 0 for draw in draws for _ in range(repeats)]
     assert np.mean(hits) <= 0.07
 
 
@@ -204,7 +204,7 @@ def test_near_pairs_are_found(N):
     Z = rng.standard_normal((N, 8))
     Z[:10] = Z[10:20] + 1e-3 * rng.standard_normal((10, 8))
     for unit in (1.0, 1e-30, 1e30):
-        pairs = copies.near_pairs(unit * Z)
+        pairs = rows.near_pairs(unit * Z)
         assert {tuple(sorted(p)) for p in pairs.tolist()} == {(i, i + 10) for i in range(10)}
 
 
@@ -212,7 +212,7 @@ def test_radii_against_all_distances():
     """The k-th neighbour, itself not counted."""
     Z = np.random.default_rng(0).standard_normal((30, 3))
     distances = np.sort(np.linalg.norm(Z[:, None] - Z, axis=2), axis=1)
-    half, far = copies._radii(Z, np.arange(30)[::-1], 6)
+    half, far = rows._radii(Z, np.arange(30)[::-1], 6)
     assert half == pytest.approx(distances[:, 3], rel=1e-6)
     assert far == pytest.approx(distances[:, 6], rel=1e-6)
 
@@ -239,9 +239,9 @@ def test_neighbours_in_the_file():
 
 def test_ties_share_a_rank():
     """A constant column has no order."""
-    assert np.array_equal(order._normal_ranks(np.zeros((6, 1))), np.zeros((6, 1)))
-    rows = np.array([[3.0], [1.0], [2.0]])
-    assert np.argsort(order._normal_ranks(rows).ravel()).tolist() == [1, 2, 0]
+    assert np.array_equal(rows._normal_ranks(np.zeros((6, 1))), np.zeros((6, 1)))
+    column = np.array([[3.0], [1.0], [2.0]])
+    assert np.argsort(rows._normal_ranks(column).ravel()).tolist() == [1, 2, 0]
 
 
 # ---- sketch, finding

@@ -17,9 +17,9 @@ from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
-from foldless._html import numbers
-from foldless.roc import ROCPosterior, SeparationCurves
-from foldless.student import StudentEffect
+from foldless import words
+from foldless.laws.effect import StudentEffect
+from foldless.results.roc import ROCPosterior, SeparationCurves
 
 ONE = StudentEffect(200.0, 0.1, 40)
 LONG = "a long note " * 20
@@ -78,7 +78,7 @@ def test_auc_density_is_that_of_the_posterior():
     assert (shade[:, 0].min(), shade[:, 0].max()) == pytest.approx(post.interval(0.9))
     assert display.ax_.get_xlabel() == "AUC on new data: mean and 90 % interval"
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == [
-        numbers.estimate(post.mean, *post.interval(0.9)),
+        words.estimate(post.mean, *post.interval(0.9)),
     ]
     assert display.chance_level_ is None
     assert display.notes_ is None
@@ -158,7 +158,7 @@ def test_roc_curve_band_and_area_are_those_of_the_posterior():
     edges = {(a, b) for a, b in band.round(12)}
     assert {(a, b) for a, b in np.column_stack([fpr, low]).round(12)} <= edges
     assert {(a, b) for a, b in np.column_stack([fpr, high]).round(12)} <= edges
-    assert display.line_.get_label() == f"mine: AUC {numbers.estimate(*post.partial_auc(1.0, 0.8))}"
+    assert display.line_.get_label() == f"mine: AUC {words.estimate(*post.partial_auc(1.0, 0.8))}"
     assert display.band_.get_label() == "80 % band"
     assert display.point_ is None
     np.testing.assert_array_equal(display.chance_level_.get_data(), [[0, 1], [0, 1]])

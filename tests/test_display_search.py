@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 
 import foldless as fl
-from foldless.display.candidates import candidates_of
+from foldless.show.search import candidates_of
 
 C = np.geomspace(1e-3, 1e2, 6)
 MEAN = np.array([0.70, 0.80, 0.86, 0.88, 0.87, 0.85])

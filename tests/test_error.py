@@ -10,9 +10,8 @@ import pytest
 from scipy.special import ndtr
 
 import foldless as fl
-from foldless.error import ErrorPosterior
-from foldless.rate_pair import SeparateScales, SharedScale
-from foldless.student import StudentEffect, t_cdf
+from foldless.laws.effect import StudentEffect, t_cdf
+from foldless.results.error import ErrorPosterior, SeparateScales, SharedScale
 
 RATES = ("error", "sensitivity", "specificity", "ppv", "npv")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ndtr
 
-from foldless.evidence import WithinSpectrum, _component, _log_multigamma_ratio, log_evidence, spectrum
+from foldless.laws.prior import WithinSpectrum, _component, _log_multigamma_ratio, log_evidence, spectrum
 
 RNG = np.random.default_rng(0)
 Y = np.arange(13) >= 8

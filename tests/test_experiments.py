@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from foldless_studies.accuracy import Plan, run
+from foldless_studies.results import Results
+from foldless_studies.settings import Settings
+from foldless_studies.store import Store
+from foldless_studies.summary import error_ratio, summarize
+from foldless_studies.task import Task, perform
+from foldless_studies.workers import Workers
 from scipy.stats import norm
 
 import foldless as fl
-from foldless.experiments import Settings, run
-from foldless.experiments.accuracy import Plan
-from foldless.experiments.results import Results
-from foldless.experiments.store import Store
-from foldless.experiments.summary import error_ratio, summarize
-from foldless.experiments.task import Task, perform
-from foldless.experiments.workers import Workers
 
 FILES = ("results.csv", "summary.md", "accuracy.png")
 

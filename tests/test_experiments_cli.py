@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.cli.benchmark_accuracy import chosen
 
 from foldless.cli.app import app
-from foldless.cli.benchmark_accuracy import chosen
-from foldless.cli.progress import duration
+from foldless.cli.console import duration
 
 
 def accuracy(*args):

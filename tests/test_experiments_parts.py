@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from foldless_studies import real, simulated
+from foldless_studies.classifiers import CLASSIFIERS, ROTATABLE
+from foldless_studies.methods import DEFAULT, METHODS, TITLES, Answer
+from foldless_studies.sample import AtChance, HeldOut, Known, Sample, narrowed, rotate, standardized
+from foldless_studies.simulated import FAMILIES, SimulatedCell
 from scipy.stats import norm
 
 import foldless as fl
-from foldless.experiments import real, simulated
-from foldless.experiments.classifiers import CLASSIFIERS, ROTATABLE
-from foldless.experiments.methods import DEFAULT, METHODS, TITLES, Answer
-from foldless.experiments.sample import AtChance, HeldOut, Known, Sample, narrowed, rotate, standardized
-from foldless.experiments.simulated import FAMILIES, SimulatedCell
 
 pytestmark = pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.baselines import leave_pair_out_auc
+from foldless.baselines.resampling import leave_pair_out_auc
 
 SCALES = [2.0**k for k in (-200, -100, -30, 30, 100, 200)]
 TOO_FAR = [1e-150, 1e-100, 1e100, 1e150]

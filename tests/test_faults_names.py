@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pytest
-
-from foldless.experiments import Settings, run
-from foldless.experiments.markdown import SHOWN, markdown
-from foldless.experiments.spreadsheet import csv_text, inert
+from foldless_studies.accuracy import run
+from foldless_studies.markdown import SHOWN, markdown
+from foldless_studies.settings import Settings
+from foldless_studies.spreadsheet import csv_text, inert
 
 # Names that a file can have; the first is the classic of formula injection.
 HOSTILE = ("=cmd('calc')!A0", "+1+1", "-2+3", "@SUM(A1)", "..%2F..%2Fetc", "a|b<script>x<b>[l](u)`c`")

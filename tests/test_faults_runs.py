@@ -11,11 +11,12 @@ from functools import partial
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.accuracy import run
+from foldless_studies.settings import Settings
 
 import foldless as fl
 from foldless.cli.app import app
 from foldless.cli.plan import plan
-from foldless.experiments import Settings, run
 
 resource = pytest.importorskip("resource", reason="limits of a process are a matter of POSIX")
 

@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import pytest
+from foldless_studies.paper.run import publish
+from foldless_studies.store import Store, append
 
 import foldless as fl
-from foldless import _files
-from foldless.experiments.paper import publish
-from foldless.experiments.store import Store, append
+from foldless import files
 
 SETTINGS = {"seed": 0, "sizes": [40]}
 WHOLE = b'{"task":"a","value":1}\n{"task":"b","value":2}\n'
@@ -107,7 +107,7 @@ def test_two_runs_at_once_are_refused(store):
 def test_the_lock_of_a_killed_process_is_gone_with_it(store):
     """No lock file to delete by hand after SIGKILL, even in the middle of a line."""
     code = (
-        "import sys, time; from pathlib import Path; from foldless.experiments.store import Store\n"
+        "import sys, time; from pathlib import Path; from foldless_studies.store import Store\n"
         "with Store(Path(sys.argv[1])).appender() as file:\n"
         "    file.write(b'{\"task\":\"c'); print('held', flush=True); time.sleep(600)"
     )
@@ -160,14 +160,14 @@ def test_a_disk_that_fills_up_in_the_middle_of_a_line():
 def test_a_file_that_cannot_be_replaced_stays_as_it_was(tmp_path, monkeypatch, step):
     """Disk full while the draft is written, or while it takes the name: old content, no draft, one sentence."""
     path = tmp_path / "results.csv"
-    _files.write_atomically(path, b"old")
+    files.write_atomically(path, b"old")
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_files.os, step, full)
+    monkeypatch.setattr(files.os, step, full)
     with pytest.raises(fl.InputError, match=r"results\.csv cannot be written: No space left on device"):
-        _files.write_atomically(path, b"new")
+        files.write_atomically(path, b"new")
     assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("results.csv", b"old")]
 
 

@@ -7,9 +7,9 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from foldless.anatomy import take_apart
 from foldless.errors import InputError
-from foldless.honest import remove_rows
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart
 from test_honest_refits import balanced, gaussian, pair_auc, refit_scores, removed
 
 GROUPS = np.random.default_rng(0).permutation(np.repeat(np.arange(9), [1, 1, 2, 2, 3, 4, 4, 5, 8]))

@@ -18,10 +18,11 @@ from sklearn.linear_model import (
 )
 from sklearn.svm import SVC, LinearSVC
 
-from foldless.anatomy import take_apart
 from foldless.errors import EstimatorError
-from foldless.honest import describe, remove_rows
-from foldless.honest.losses import LogisticLoss, SquaredHingeLoss, SquaredLoss
+from foldless.honest.families import describe
+from foldless.honest.objective import LogisticLoss, SquaredHingeLoss, SquaredLoss
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart
 from sklearn_versions import CV_QUIET, cv_l1, l1
 from test_honest_refits import gaussian
 

@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from development_data import load
-from foldless.anatomy import take_apart
-from foldless.honest import describe, remove_rows
-from foldless.honest.early import nearest_on_path
-from foldless.honest.polish import CONVERGED, optimum
+from foldless.honest.families import describe
+from foldless.honest.optimum import CONVERGED, nearest_on_path, optimum
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart
 from test_honest_refits import gaussian, pair_auc
 
 

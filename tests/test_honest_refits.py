@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
-from foldless.anatomy import take_apart
-from foldless.honest import remove_rows
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart
 
 TIGHT = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
 SEEDS = (0, 1, 2)

@@ -7,8 +7,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import kurtosis
 
-from foldless.honest.separation import separation
-from foldless.honest.statistics import statistic_of_scores
+from foldless.honest.statistic import separation, statistic_of_scores
 
 
 def differences(positive, negative):

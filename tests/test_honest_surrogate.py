@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from foldless.anatomy import take_apart
-from foldless.honest import remove_rows
-from foldless.honest.surrogate import LOG_PENALTIES
+from foldless.honest.scores import remove_rows
+from foldless.honest.stand_ins import LOG_PENALTIES
+from foldless.model.view import take_apart
 from test_honest_refits import gaussian, pair_auc
 
 

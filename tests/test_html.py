@@ -12,12 +12,12 @@ import pytest
 from scipy.integrate import trapezoid
 
 import foldless as fl
-from foldless._html import density, numbers, svg
-from foldless.error import ErrorPosterior
-from foldless.rate import RatePosterior
-from foldless.rate_pair import SeparateScales, SharedScale
-from foldless.roc import ROCPosterior, SeparationCurves
-from foldless.student import StudentEffect
+from foldless import words
+from foldless.cards import drawing
+from foldless.laws.effect import StudentEffect
+from foldless.results.auc import RatePosterior
+from foldless.results.error import ErrorPosterior, SeparateScales, SharedScale
+from foldless.results.roc import ROCPosterior, SeparationCurves
 
 NOTES = ("the fit <stopped> early & 'elsewhere'", 'step "selectkbest" saw y')
 PAIR = SharedScale(StudentEffect(-1.0, 0.2, 40), StudentEffect(0.8, 0.25, 40))
@@ -62,7 +62,7 @@ def parsed(markup):
     return ET.fromstring(markup)
 
 
-def words(markup):
+def shown(markup):
     """All text that a reader sees."""
     return " ".join(" ".join(parsed(markup).itertext()).split())
 
@@ -96,7 +96,7 @@ def test_colours_follow_the_page(name):
 def test_every_note_is_there_and_escaped(name):
     """The notes are shown word for word, marked as notes; their angle brackets are text."""
     markup = RESULTS[name]._repr_html_()
-    assert all(f"Note: {note}" in words(markup) for note in NOTES)
+    assert all(f"Note: {note}" in shown(markup) for note in NOTES)
     assert "<stopped>" not in markup
 
 
@@ -105,14 +105,14 @@ def test_a_hostile_method_name_is_text():
     bad = "<script>alert(1)</script>"
     markup = fl.AUCPosterior.from_effect(EFFECTS["ordinary"], bad, 1, 2, (bad,))._repr_html_()
     assert bad not in markup
-    assert words(markup).count(bad) == 2
+    assert shown(markup).count(bad) == 2
 
 
 def test_auc_card_shows_the_numbers_of_the_posterior():
     """Mean, interval, probability above chance, rows, groups and the meaning of the method."""
     post = auc(EFFECTS["ordinary"])
     low, high = post.interval()
-    text = words(post._repr_html_())
+    text = shown(post._repr_html_())
     assert f"{post.mean:.3f}, 95 % interval {low:.3f} to {high:.3f}" in text
     assert "P(AUC > 0.5) > 0.999" in text
     assert "22 positive, 20 negative" in text
@@ -123,7 +123,7 @@ def test_auc_card_shows_the_numbers_of_the_posterior():
 def test_roc_card_shows_the_numbers_of_the_curve():
     """The area and three points of the curve, each with its interval."""
     roc = RESULTS["roc"]
-    text = words(roc._repr_html_())
+    text = shown(roc._repr_html_())
     area = roc.partial_auc()
     assert f"AUC {area.mean:.3f}, 95 % interval {area.low:.3f} to {area.high:.3f}" in text
     for fpr in (0.05, 0.1, 0.2):
@@ -135,7 +135,7 @@ def test_roc_card_shows_the_numbers_of_the_curve():
 def test_error_card_shows_all_rates(name):
     """Five rates with their intervals, the threshold and the prevalence."""
     post = RESULTS[name]
-    text, found = words(post._repr_html_()), post.summary()
+    text, found = shown(post._repr_html_()), post.summary()
     for rate in ("error", "sensitivity", "specificity", "ppv", "npv"):
         label = rate.upper() if rate in ("ppv", "npv") else rate
         r = found[rate]
@@ -164,14 +164,14 @@ def test_error_picture_is_to_scale():
 def test_a_rate_on_its_own_points_to_the_notes_of_its_result():
     """It has no notes; the card must not look as if there were nothing to say."""
     for name in ("rate", "derived rate"):
-        assert "notes of the result" in words(RESULTS[name]._repr_html_())
-    assert "Positive predictive value" in words(RESULTS["derived rate"]._repr_html_())
+        assert "notes of the result" in shown(RESULTS[name]._repr_html_())
+    assert "Positive predictive value" in shown(RESULTS["derived rate"]._repr_html_())
 
 
 def test_honest_scores_card():
     """Leave-pair-out AUC, rows, noise share, and the warning not to pool; the histogram counts every score."""
     markup = RESULTS["honest"]._repr_html_()
-    text = words(markup)
+    text = shown(markup)
     assert "leave-pair-out AUC 1 " in text
     assert "rows 40" in text
     assert "0.20 of the variance" in text
@@ -185,12 +185,12 @@ def test_honest_scores_card():
 def test_estimates_of_baselines_say_whether_they_have_an_interval():
     """DeLong has one; resubstitution gives its reason; a counted 1 reads as 1."""
     low, high = RESULTS["estimate"].interval()
-    assert f"95 % interval {low:.3f} to {high:.3f}" in words(RESULTS["estimate"]._repr_html_())
-    text = words(RESULTS["estimate without interval"]._repr_html_())
+    assert f"95 % interval {low:.3f} to {high:.3f}" in shown(RESULTS["estimate"]._repr_html_())
+    text = shown(RESULTS["estimate without interval"]._repr_html_())
     assert "95 % interval none: " in text
     assert "optimistic" in text
     perfect = fl.baselines.AUCEstimate(1.0, method="x", reason="none")
-    assert words(perfect._repr_html_()).startswith("AUC by the method 'x' 1")
+    assert shown(perfect._repr_html_()).startswith("AUC by the method 'x' 1")
 
 
 @pytest.mark.parametrize("name", EFFECTS)
@@ -201,14 +201,14 @@ def test_pictures_are_finite_whatever_the_law(name):
     for shape in (e for e in parsed(markup).iter() if local(e.tag) in ("polyline", "polygon")):
         x, y = np.array([p.split(",") for p in shape.get("points").split()], dtype=float).T
         assert x.min() >= 0
-        assert x.max() <= svg.WIDTH
+        assert x.max() <= drawing.WIDTH
         assert y.min() >= 0
-        assert y.max() <= svg.HEIGHT
+        assert y.max() <= drawing.HEIGHT
 
 
 def test_nothing_reads_as_certain():
     """A posterior that is numerically at 1 reads '> 0.999', also in its interval and sd."""
-    text = words(auc(EFFECTS["all at 1"])._repr_html_())
+    text = shown(auc(EFFECTS["all at 1"])._repr_html_())
     assert "> 0.999, 95 % interval > 0.999" in text
     assert "sd < 0.001" in text
     assert "1.000" not in text
@@ -220,7 +220,7 @@ def test_nothing_reads_as_certain():
 )
 def test_rates_as_text(p, text):
     """Three digits, and neither 0 nor 1 by rounding."""
-    assert numbers.rate(p) == text
+    assert words.rate(p) == text
 
 
 # ---- the curve
@@ -229,7 +229,7 @@ def test_rates_as_text(p, text):
 @pytest.mark.parametrize("name", EFFECTS)
 def test_area_under_the_curve_is_the_probability_in_view(name):
     """The heights times the widths add up to the mass of the window, at least 99.9 %; nothing at 0 or 1 is lost."""
-    curve = density.density_curve(auc(EFFECTS[name]))
+    curve = drawing.density_curve(auc(EFFECTS[name]))
     assert 0 <= curve.edges[0] < curve.edges[-1] <= 1
     assert curve.heights @ np.diff(curve.edges) == pytest.approx(1, abs=1.001e-3)
     assert np.all(np.isfinite(curve.heights))
@@ -239,7 +239,7 @@ def test_area_under_the_curve_is_the_probability_in_view(name):
 def test_curve_is_the_density(name):
     """Away from the ends of [0, 1] a height is the density in the middle of its bin, to 1 % of the peak."""
     post = auc(EFFECTS[name])
-    curve = density.density_curve(post)
+    curve = drawing.density_curve(post)
     middles = (curve.edges[1:] + curve.edges[:-1]) / 2
     np.testing.assert_allclose(curve.heights, post.pdf(middles), atol=0.01 * curve.heights.max())
 
@@ -248,7 +248,7 @@ def test_curve_is_the_density(name):
 def test_shaded_area_is_the_interval(level):
     """The shaded part begins and ends at the interval and holds its probability."""
     post = auc(EFFECTS["ordinary"])
-    x, y = density.density_curve(post, level).shaded
+    x, y = drawing.density_curve(post, level).shaded
     assert (x[0], x[-1]) == pytest.approx(post.interval(level))
     assert trapezoid(y, x) == pytest.approx(level, abs=1e-3)
 
@@ -256,12 +256,12 @@ def test_shaded_area_is_the_interval(level):
 def test_window_is_wide_enough_and_common():
     """Certainty keeps a visible axis; several laws share the smallest window that shows all."""
     one, chance = auc(EFFECTS["all at 1"]), auc(EFFECTS["chance"])
-    assert density.window([one]) == pytest.approx((1 - density.NARROWEST, 1.0))
-    low, high = density.window([one, chance])
-    assert low < chance.ppf(density.TAIL)
+    assert drawing.window([one]) == pytest.approx((1 - drawing.NARROWEST, 1.0))
+    low, high = drawing.window([one, chance])
+    assert low < chance.ppf(drawing.TAIL)
     assert high == 1
     wide = RatePosterior(EFFECTS["unbounded at both ends"], 1.0)
-    assert density.window([wide]) == (0, 1)
+    assert drawing.window([wide]) == (0, 1)
 
 
 @pytest.mark.parametrize("at", [0.0, 1.0])
@@ -280,7 +280,7 @@ def test_a_law_with_all_its_mass_at_an_end_is_drawn(at):
         def interval(self, level=0.95):
             return at, at
 
-    curve = density.density_curve(Atom())
+    curve = drawing.density_curve(Atom())
     assert curve.heights @ np.diff(curve.edges) == pytest.approx(1)
     assert np.flatnonzero(curve.heights).tolist() == [0 if at == 0 else curve.heights.size - 1]
 
@@ -288,7 +288,7 @@ def test_a_law_with_all_its_mass_at_an_end_is_drawn(at):
 def test_html_needs_neither_matplotlib_nor_scikit_learn():
     """Showing a result in a notebook loads no drawing library."""
     code = (
-        "import sys, foldless as fl; from foldless.student import StudentEffect; "
+        "import sys, foldless as fl; from foldless.laws.effect import StudentEffect; "
         "fl.AUCPosterior.from_effect(StudentEffect(1, .3, 20), 'loo', 9, 9)._repr_html_(); "
         "print(' '.join(sys.modules))"
     )

@@ -108,8 +108,9 @@ def test_the_reader_of_imports_sees_everything(tmp_path, monkeypatch):
     (tmp_path / "honest").mkdir()
     file = tmp_path / "honest" / "x.py"
     file.write_text(
-        "import foldless.prior as p\nfrom foldless import auc, cbauc\nfrom .. import auc as b\nfrom ..roc import c\n"
-        "from .y import d\ndef f():\n    from foldless.student import e\nimport numpy\n"
+        "import foldless.laws.prior as p\nfrom foldless import auc, cbauc\nfrom .. import auc as b\n"
+        "from ..roc import c\n"
+        "from .y import d\ndef f():\n    from foldless.laws.effect import e\nimport numpy\n"
         "if TYPE_CHECKING:\n    from foldless.estimate import g\n"
     )
     assert [t for _, t in sorted(imported(file))] == [

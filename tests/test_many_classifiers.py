@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import foldless as fl
-from foldless import moments
-from foldless.sources import running, sums
+from foldless.laws import moments
+from foldless.tables import block, sums
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_block_borders_do_not_matter(data, monkeypatch):
     monkeypatch.setattr(moments, "BLOCK_ELEMENTS", 40)
     monkeypatch.setattr(moments, "MIN_HEIGHT", 7)
     monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 13)
-    monkeypatch.setattr(running, "CACHED", 20)
+    monkeypatch.setattr(block, "CACHED", 20)
     np.testing.assert_allclose(fl.cbauc(W, X, y), expected, rtol=1e-13)
     np.testing.assert_allclose(fl.cbauc(W, X.astype(np.float32).astype(float), y), expected, rtol=1e-5)
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foldless as fl
-from foldless.moments import Moments, feature_moments
+from foldless.laws.moments import feature_moments
+from foldless.tables.block import Moments
 
 ScoreStats = fl.ScoreStats
 FIELDS = ("n0", "n1", "mean0", "mean1", "scatter0", "scatter1")
@@ -126,7 +127,7 @@ def test_narrow_types_are_summed_in_double(make_data, dtype):
 
 def test_blocks_of_rows_join(monkeypatch):
     """X of another type is handled in blocks of rows; where a block ends does not matter."""
-    monkeypatch.setattr("foldless.moments.BLOCK_ELEMENTS", 7)
+    monkeypatch.setattr("foldless.laws.moments.BLOCK_ELEMENTS", 7)
     rng = np.random.default_rng(0)
     X, y, w = rng.normal(size=(23, 3)).astype(np.float32), np.arange(23) % 2, rng.normal(size=3)
     assert_same(ScoreStats.from_data(X, y, w), ScoreStats.from_scores(y, X.astype(float) @ w), X @ w)

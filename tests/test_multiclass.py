@@ -21,13 +21,12 @@ from sklearn.svm import SVC, LinearSVC
 
 import foldless as fl
 from development_data import load
-from foldless.anatomy import take_apart
 from foldless.errors import EstimatorError, InputError, PriorError, TrustWarning
-from foldless.honest import remove_rows
-from foldless.honest.multi import remove_rows_of_classes
-from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.posterior import separation_posterior
-from foldless.honest.statistics import statistic_of_removed
+from foldless.honest.scores import remove_rows
+from foldless.honest.statistic import statistic_of_removed
+from foldless.model.view import take_apart, take_classes_apart
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 X, Y = IRIS_X[:, :2], np.array(["setosa", "versicolor", "virginica"])[IRIS_Y]

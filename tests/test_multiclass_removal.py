@@ -12,9 +12,10 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from foldless.honest.multi import evaluated_rows, logistic, remove_rows_of_classes
-from foldless.honest.multi.result import LOG_ODDS, log_odds
-from foldless.honest.multi.view import take_classes_apart
+from foldless.honest import softmax
+from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
+from foldless.honest.targets import LOG_ODDS, log_odds
+from foldless.model.view import take_classes_apart
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 PAIRS = [(0, 1), (0, 2), (5, 20), (7, 31), (40, 3), (12, 33)]
@@ -198,7 +199,7 @@ def test_softmax_that_is_too_large_takes_the_surrogate(P, monkeypatch):
     X, y = classes(P=P, shift=0.5)
     estimator = LogisticRegression(C=0.1, **TIGHT).fit(X, y)
     exact = removed(estimator, X, y)
-    monkeypatch.setattr(logistic, "MAX_WIDTH", 10)
+    monkeypatch.setattr(softmax, "MAX_WIDTH", 10)
     stand_in = removed(estimator, X, y)
     assert (exact.method, stand_in.method) == ("loo", "loo-surrogate")
     reference, ours = exact.tensor.alone.ravel(), stand_in.tensor.alone.ravel()

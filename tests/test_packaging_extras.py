@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.paper import ovarian
+from foldless_studies.paper.folder import VARIABLE
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
 from foldless.cli.app import app
-from foldless.experiments.paper import ovarian
-from foldless.experiments.paper.folder import VARIABLE
 
 Y = np.arange(40) % 2
 X = np.random.default_rng(0).normal(size=(40, 2)) + Y[:, None]

@@ -5,7 +5,7 @@ import pytest
 
 import foldless as fl
 from foldless.honest.posterior import EffectPrior
-from foldless.plan import precision
+from foldless.plan import sample_size
 
 
 def hanley_mcneil_half_width(auc, n0, n1):
@@ -19,7 +19,7 @@ def held_out_studies(plan, studies, seed):
     """Posteriors of simulated studies of the planned size, on normal held-out scores."""
     rng = np.random.default_rng(seed)
     y = np.r_[np.zeros(plan.n0, int), np.ones(plan.n1, int)]
-    shift = precision.separation_of(plan.auc) * y
+    shift = sample_size.separation_of(plan.auc) * y
     return [fl.auc_posterior_from_scores(y, rng.standard_normal(plan.n) + shift) for _ in range(studies)]
 
 
@@ -46,8 +46,10 @@ def test_no_smaller_study_keeps_the_promise():
     prior = EffectPrior.default()
     plan = fl.plan_sample_size(0.8, 0.06, noise_share=0.3)
     widths = [
-        precision.expected_half_width(
-            precision.future_statistic(precision.separation_of(0.8), n - round(n / 2), round(n / 2), 0.3), prior, 0.95
+        sample_size.expected_half_width(
+            sample_size.future_statistic(sample_size.separation_of(0.8), n - round(n / 2), round(n / 2), 0.3),
+            prior,
+            0.95,
         )
         for n in (plan.n - 1, plan.n)
     ]
@@ -81,7 +83,7 @@ def test_noise_share_of_features_inverts_the_learning_of_a_discriminant(best, P,
     c, kept = 1 / n0 + 1 / n1, 1 - P / (n0 + n1)
     delta = np.sqrt(kept * best**4 / (best**2 + P * c))
     share = 1 - delta**2 / best**2
-    assert precision.noise_share_of(delta, n0, n1, P) == pytest.approx(min(1.0, share / kept))
+    assert sample_size.noise_share_of(delta, n0, n1, P) == pytest.approx(min(1.0, share / kept))
 
 
 def test_discriminant_learns_as_the_formula_says():

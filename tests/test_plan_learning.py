@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from development_data import load
-from foldless.grid import GridEffect
-from foldless.plan import growth
+from foldless.laws.effect import GridEffect
+from foldless.plan import learning
 
 mpl.use("Agg")
 
@@ -60,12 +60,12 @@ def test_law_matches_draws(share):
     x = np.linspace(-4, 10, 1401)
     effect = GridEffect(x, -0.5 * ((x - 0.6) / 0.4) ** 2)
     rng = np.random.default_rng(4)
-    mean = growth.REMOVABLE * share
-    r = beta.rvs(growth.CONCENTRATION * mean, growth.CONCENTRATION * (1 - mean), size=400_000, random_state=rng)
+    mean = learning.REMOVABLE * share
+    r = beta.rvs(learning.CONCENTRATION * mean, learning.CONCENTRATION * (1 - mean), size=400_000, random_state=rng)
     delta = rng.normal(0.6, 0.4, size=r.size)
     later = np.where(delta > 0, delta / np.sqrt(1 - r + r / 5), delta)
     q = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])
-    assert growth.grown(effect, share, 5.0).ppf(q) == pytest.approx(np.quantile(later, q), abs=0.012)
+    assert learning.grown(effect, share, 5.0).ppf(q) == pytest.approx(np.quantile(later, q), abs=0.012)
 
 
 def test_forecast_meets_refits_on_average():

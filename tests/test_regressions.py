@@ -15,13 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless import baselines
-from foldless._pullback import agrees
+from foldless.baselines import folds, given
 from foldless.cli.app import app
-from foldless.honest.separation import separation
-from foldless.honest.surrogate import nearest_ridge
-from foldless.rate_pair import SharedScale
-from foldless.student import StudentEffect
+from foldless.honest.stand_ins import nearest_ridge
+from foldless.honest.statistic import separation
+from foldless.laws.effect import StudentEffect
+from foldless.model.pullback import agrees
+from foldless.results.error import SharedScale
 from sklearn_versions import VERSION
 
 rng = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_sample_weights_that_lose_their_squares_are_refused(size):
 
 def test_binormal_auc_of_huge_scores():
     """Variances overflowed, and the estimate was 0.5."""
-    plain, huge = (baselines.binormal_auc([1.0, 0, 0], X * s, Y) for s in (1.0, 2.0**600))
+    plain, huge = (given.binormal_auc([1.0, 0, 0], X * s, Y) for s in (1.0, 2.0**600))
     assert float(plain) == float(huge)
 
 
@@ -201,7 +201,7 @@ def test_errors_of_refits_name_the_estimator():
             raise IndexError
 
     with pytest.raises(fl.InputError, match=r"Stubborn could not be fitted on .* of the rows: IndexError"):
-        baselines.cv_auc(Stubborn(), X, Y)
+        folds.cv_auc(Stubborn(), X, Y)
 
 
 def test_long_floats_in_groups():
@@ -255,7 +255,7 @@ def test_discriminant_that_fits_the_other_rows_exactly_is_refused():
 def test_ebauc_of_numbers_whose_squares_overflow_is_refused():
     """Python's own OverflowError came out."""
     with pytest.raises(fl.InputError, match=r"overflow.*rescale X"):
-        baselines.ebauc(np.ones(3), X * 1e200, Y)
+        given.ebauc(np.ones(3), X * 1e200, Y)
 
 
 def test_columns_whose_squares_overflow_are_refused_under_the_scaled_identity_prior():

@@ -14,22 +14,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from foldless_studies import markdown
+from foldless_studies.speed import page, rivals
+from foldless_studies.spreadsheet import inert
+from foldless_studies.store import Store
+from foldless_studies.workers import Workers
 from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
-from foldless.anatomy import take_apart
 from foldless.cli.app import app
-from foldless.experiments import markdown
-from foldless.experiments.speed import page, rivals
-from foldless.experiments.spreadsheet import inert
-from foldless.experiments.store import Store
-from foldless.experiments.workers import Workers
-from foldless.honest import remove_rows
-from foldless.honest.multi import remove_rows_of_classes
-from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart, take_classes_apart
 
 # ---- fits without a penalty, and rows that hold up a weight alone
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.cli import benchmark_accuracy, benchmark_speed, reproduce
 from scipy.special import ndtr
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -12,10 +13,9 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
-from foldless.cli import benchmark_accuracy, benchmark_speed, reproduce
 from foldless.cli.app import app
-from foldless.findings.copies import category_starts, exact_copies
-from foldless.honest.statistics import degrees_of_freedom, noise_in_mean, statistic_of_scores
+from foldless.findings.rows import category_starts, exact_copies
+from foldless.honest.statistic import degrees_of_freedom, noise_in_mean, statistic_of_scores
 
 FAMILIES = {"logistic": LogisticRegression(), "ridge": RidgeClassifier(), "lda": LinearDiscriminantAnalysis()}
 

@@ -24,10 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
-from foldless.reporting import data, features, headline, methods, page, rates, rivals, strength, versions
-from foldless.reporting.case import Case, written
-from foldless.reporting.strength import grid_around
-from foldless.reporting.text import cleaned, plain, times_in_100
+from foldless.show.report import compared, data, methods, page, parts
+from foldless.show.report.case import Case, written
+from foldless.show.report.compared import grid_around
+from foldless.words import cleaned, plain, times_in_100
 from sklearn_versions import l1
 
 
@@ -188,20 +188,20 @@ def test_the_reference_has_the_address_of_the_project_if_there_is_one(summary, m
     message = Message()
     message["Project-URL"] = "Issues, https://example.org/issues"
     message["Project-URL"] = "Repository, https://example.org/foldless"
-    monkeypatch.setattr(versions, "metadata", lambda name: message)
-    assert versions.home() == "https://example.org/foldless"
+    monkeypatch.setattr(page, "metadata", lambda name: message)
+    assert page.home() == "https://example.org/foldless"
 
 
 def test_a_mean_that_would_read_like_a_bound_gets_a_digit_more():
     """'about 95 times in 100 (94 to 95)' says less than is known."""
     two = {"classes": [{"label": "a"}, {"label": "b"}], "positive": "a"}
-    told = headline.sentence({"auc": 0.9463, "low": 0.9412, "high": 0.9514, "level": 0.95}, two)
+    told = methods.sentence({"auc": 0.9463, "low": 0.9412, "high": 0.9514, "level": 0.95}, two)
     assert "about 94.6 times in 100 (95 % interval: 94.1 to 95.1 times)" in told
-    told = headline.sentence({"auc": 0.9463, "low": 0.9413, "high": 0.9488, "level": 0.95}, two)
+    told = methods.sentence({"auc": 0.9463, "low": 0.9413, "high": 0.9488, "level": 0.95}, two)
     assert "about 94.6 times in 100 (95 % interval: 94.1 to 94.9 times)" in told
-    told = headline.sentence({"auc": 0.9971, "low": 0.99, "high": 0.9999, "level": 0.95}, two)
+    told = methods.sentence({"auc": 0.9971, "low": 0.99, "high": 0.9999, "level": 0.95}, two)
     assert "about 99.7 times in 100 (95 % interval: 99.0 to more than 99.9 times)" in told
-    told = headline.sentence({"auc": 0.87, "low": 0.8, "high": 0.93, "level": 0.95}, two)
+    told = methods.sentence({"auc": 0.87, "low": 0.8, "high": 0.93, "level": 0.95}, two)
     assert "about 87 times in 100 (95 % interval: 80 to 93 times)" in told
 
 
@@ -247,7 +247,7 @@ def test_bare_weights():
 def test_a_selection_in_the_pipeline_keeps_names_and_counts_zeros():
     """Weights are mapped back to all columns; the selected ones keep their names."""
     model = make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()).fit(X, Y)
-    found = part(features, model, X, Y, feature_names=NAMES)
+    found = part(data, model, X, Y, feature_names=NAMES)
     chosen = [name for name, kept in zip(NAMES, model[1].get_support(), strict=True) if kept]
     assert sorted(f["name"] for f in found["top"]) == chosen
     assert (found["nonzero"], found["features"]) == (3, 8)
@@ -256,7 +256,7 @@ def test_a_selection_in_the_pipeline_keeps_names_and_counts_zeros():
 def test_without_a_scaler_weights_are_made_comparable():
     """Weight times standard deviation, and the page says that there is no scaler."""
     model = RidgeClassifier().fit(X, Y)
-    found = part(features, model, X, Y)
+    found = part(data, model, X, Y)
     expected = np.sort(np.abs(model.coef_.ravel() * X.std(axis=0)))[::-1]
     assert [abs(f["weight"]) for f in found["top"]] == pytest.approx(expected)
     assert "No scaler" in found["unit"]
@@ -266,7 +266,7 @@ def test_without_a_scaler_weights_are_made_comparable():
 def test_a_scaler_behind_a_selection_is_not_denied():
     """The weights act on the columns before the selection, in other units than the scaler's."""
     model = make_pipeline(SelectKBest(k=3), MinMaxScaler(), LogisticRegression()).fit(X, Y)
-    assert "(MinMaxScaler) is allowed for" in part(features, model, X, Y)["unit"]
+    assert "(MinMaxScaler) is allowed for" in part(data, model, X, Y)["unit"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -278,7 +278,7 @@ def test_frames_with_text_and_missing_values(kind):
     columns = make_column_transformer((numeric, ["age", "bmi"]), (OneHotEncoder(sparse_output=False), ["sex"]))
     table = frame if kind == "pandas" else pl.from_pandas(frame)
     model = make_pipeline(columns, LogisticRegression()).fit(table, Y)
-    seen, top = part(data, model, table, Y), part(features, model, table, Y)
+    seen, top = part(data, model, table, Y), part(data, model, table, Y)
     assert (seen["constant"]["names"], seen["missing"]["names"], seen["text"]["names"]) == (["unit"], ["bmi"], ["sex"])
     assert seen["missing_values"] == 7
     assert {"pipeline__age", "onehotencoder__sex_f"} <= {f["name"] for f in top["top"]}
@@ -381,7 +381,7 @@ def test_the_search_goes_on_where_an_l1_penalty_leaves_no_weight(solver):
     Z = StandardScaler().fit_transform(X)
     model = LogisticRegression(C=0.1, **l1(), solver=solver, max_iter=5000).fit(Z, Y)
     with pytest.warns(fl.TrustWarning, match="could not be judged"):
-        judged = [row["auc"] for row in part(strength, model, Z, Y)["candidates"]]
+        judged = [row["auc"] for row in part(compared, model, Z, Y)["candidates"]]
     assert judged[0] is None
     assert judged[-1] > 0.5
 
@@ -389,7 +389,7 @@ def test_the_search_goes_on_where_an_l1_penalty_leaves_no_weight(solver):
 @pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression(C=np.inf, max_iter=5000)])
 def test_no_penalty_to_search_over(model):
     """A sentence instead of the search."""
-    assert "no penalty" in part(strength, model.fit(X, Y), X, Y)["skipped"]
+    assert "no penalty" in part(compared, model.fit(X, Y), X, Y)["skipped"]
 
 
 class Platt(RidgeClassifier):
@@ -403,15 +403,15 @@ class Platt(RidgeClassifier):
 def test_a_threshold_of_its_own_is_not_passed_over():
     """Rates at a decision of 0 would not be those of this classifier; where its own is unknown, there are none."""
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
-    assert part(rates, model, X[:, :3], Y)["threshold"] == pytest.approx(np.log(0.3 / 0.7))
+    assert part(parts, model, X[:, :3], Y)["threshold"] == pytest.approx(np.log(0.3 / 0.7))
     platt = FixedThresholdClassifier(Platt(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
-    assert "no known function of its decision_function" in part(rates, platt, X[:, :3], Y)["skipped"]
+    assert "no known function of its decision_function" in part(parts, platt, X[:, :3], Y)["skipped"]
 
 
 def test_too_few_rows_for_five_folds():
     """The comparison says why cross-validation is not there; our own number and the paper's are."""
     y = np.array(["a"] * 9 + ["b"] * 3)
-    found = part(rivals, RidgeClassifier().fit(X[:12, :2], y), X[:12, :2], y)
+    found = part(compared, RidgeClassifier().fit(X[:12, :2], y), X[:12, :2], y)
     assert "at least 5 rows" in found["cross_validation"]["skipped"]
     assert found["foldless"]["auc"] > 0
     assert found["paper"]["auc"] > 0

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 import foldless as fl
 from chromium import Browser, binary
 from development_data import load
-from foldless.reporting import pictures
+from foldless.show.report import page
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = [SCRIPT, 'a"><img src=x onerror=alert(2)>', "nul\x00 esc\x1b", "\u202egpj.exe", "{{ 7 * 7 }}", "w" * 400]
@@ -165,7 +165,7 @@ def test_bytes_do_not_depend_on_the_run_or_on_matplotlib_settings(tmp_path):
 
 def test_pictures_use_the_colours_of_the_page():
     """Placeholders have become variables of the style sheet, and letters have the font of the page."""
-    markup = pictures.svg("x", "d", lambda ax: ax.plot([0, 1], [0, 1], label="a"), 2.0)
+    markup = page.svg("x", "d", lambda ax: ax.plot([0, 1], [0, 1], label="a"), 2.0)
     assert "var(--accent)" in markup
     assert "currentColor" in markup
     assert "DejaVu" not in markup

@@ -9,16 +9,16 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from foldless_studies.paper import meg, ovarian
+from foldless_studies.paper.estimators import ESTIMATORS
+from foldless_studies.paper.folder import VARIABLE
+from foldless_studies.paper.recipes import RECIPES
+from foldless_studies.real import split
+from foldless_studies.sample import standardized
+from foldless_studies.seeds import source
 from scipy.io import savemat
 
 import foldless as fl
-from foldless.experiments.paper import meg, ovarian
-from foldless.experiments.paper.estimators import ESTIMATORS
-from foldless.experiments.paper.folder import VARIABLE
-from foldless.experiments.paper.recipes import RECIPES
-from foldless.experiments.real import split
-from foldless.experiments.sample import standardized
-from foldless.experiments.seeds import source
 
 
 def spectra(seed=0):

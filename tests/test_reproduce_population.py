@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from foldless_studies.paper import published
+from foldless_studies.paper.attempts import ATTEMPTS, candidate, ones
+from foldless_studies.paper.cells import SimulatedCell
+from foldless_studies.paper.items import UNEQUAL, target_population
+from foldless_studies.paper.population import LAWS, Population
 
 import foldless as fl
-from foldless.experiments.paper import published
-from foldless.experiments.paper.attempts import ATTEMPTS, candidate, ones
-from foldless.experiments.paper.cells import SimulatedCell
-from foldless.experiments.paper.items import UNEQUAL, target_population
-from foldless.experiments.paper.population import LAWS, Population
 
 DRAWS = 200_000
 WEIGHTS = (np.ones(4), np.array([1.0, 0.2, -0.3, 0.8]), np.array([0.0, 0.0, 1.0, 0.0]))

@@ -16,14 +16,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.cli import reproduce as command
+from foldless_studies.paper import about_meg, ovarian, published, story
+from foldless_studies.paper.folder import VARIABLE
+from foldless_studies.paper.items import ITEMS, Scope
+from foldless_studies.paper.run import Settings, run
+from foldless_studies.workers import Workers
 
 import foldless as fl
-from foldless.cli import reproduce as command
 from foldless.cli.app import app
-from foldless.experiments.paper import ITEMS, Settings, about_meg, ovarian, published, run, story
-from foldless.experiments.paper.folder import VARIABLE
-from foldless.experiments.paper.items import Scope
-from foldless.experiments.workers import Workers
 
 MAIN = "from foldless.cli import main; main()"
 
@@ -248,7 +249,7 @@ def test_without_data_a_figure_stops_and_all_goes_on_without_it(tmp_path, monkey
 
 def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
     # The package exports the function of the same name.
-    monkeypatch.setattr(sys.modules["foldless.experiments.paper.run"], "find_spec", lambda name: None)
+    monkeypatch.setattr(sys.modules["foldless_studies.paper.run"], "find_spec", lambda name: None)
     result = reproduce("fig3", "--quick", "--out", tmp_path / "o")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "pip install 'foldless[plot]'" in result.stderr

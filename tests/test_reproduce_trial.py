@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from foldless_studies.methods import Answer
+from foldless_studies.paper.attempts import ones
+from foldless_studies.paper.cells import SimulatedCell
+from foldless_studies.paper.dissection import _area, cv_area
+from foldless_studies.paper.estimators import ESTIMATORS, STANDARD
+from foldless_studies.paper.recipes import CHOICES, RECIPES
+from foldless_studies.paper.trial import Trial, perform, rank
+from foldless_studies.sample import Known
 from scipy.integrate import trapezoid
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
-from foldless.experiments.methods import Answer
-from foldless.experiments.paper.attempts import ones
-from foldless.experiments.paper.cells import SimulatedCell
-from foldless.experiments.paper.dissection import _area, cv_area
-from foldless.experiments.paper.estimators import ESTIMATORS, STANDARD
-from foldless.experiments.paper.recipes import CHOICES, RECIPES
-from foldless.experiments.paper.trial import Trial, perform, rank
-from foldless.experiments.sample import Known
 
 HERE = {"seed": 0, "classifier": "logistic", "estimators": STANDARD}
 

@@ -11,8 +11,8 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 import foldless as fl
-from foldless.roc import ROCPosterior, SeparationCurves
-from foldless.student import StudentEffect
+from foldless.laws.effect import StudentEffect
+from foldless.results.roc import ROCPosterior, SeparationCurves
 
 EFFECTS = [
     StudentEffect(0.0, 0.3, 20),

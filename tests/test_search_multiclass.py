@@ -21,11 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.honest.multi import evaluated_rows, remove_rows_of_classes
-from foldless.honest.multi.statistics import TrainingRows
-from foldless.honest.multi.view import take_classes_apart
+from foldless.honest.class_statistic import TrainingRows
+from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
+from foldless.model.view import take_classes_apart
 from foldless.search import run
-from foldless.search.classes import components_of, rows_of, shares_of
+from foldless.search.assess import components_of, rows_of, shares_of
 
 C = [0.001, 0.1, 10.0]
 NAMES = np.array(["ash", "birch", "cedar"])

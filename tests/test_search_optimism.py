@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
-from foldless.search.joint import JointAUC
+from foldless.search.choice import JointAUC
 
 INDEPENDENT = np.eye(5)
 

@@ -12,13 +12,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.honest.curvature import curvature_at
+from foldless.honest.design import curvature_at
 from foldless.search.assess import Judge
 from foldless.search.candidates import families, l2_strength
-from foldless.search.factor import Factor, inverse_lower
-from foldless.search.general import Study
-from foldless.search.prototype import Prototype
-from foldless.search.shared import Stage
+from foldless.search.newton import Factor, inverse_lower
+from foldless.search.paths import Prototype, Stage, Study
 from sklearn_versions import VERSION
 
 EXACT = {"tol": 1e-10, "max_iter": 1_000_000}

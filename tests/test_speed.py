@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from foldless_studies.speed import datasets, goals, growth, many, one_pass, page
+from foldless_studies.speed.clock import Effort, Timing, in_turns, noise
+from foldless_studies.speed.imports import start
+from foldless_studies.speed.measurement import gaussian, rounded
+from foldless_studies.speed.memory import peak_bytes
+from foldless_studies.speed.naive import naive_cbauc
+from foldless_studies.speed.run import Settings, plan, run
 
 import foldless as fl
 from foldless.cli.app import app
-from foldless.experiments.speed import Settings, datasets, goals, growth, many, one_pass, page, run
-from foldless.experiments.speed.clock import Effort, Timing, in_turns, noise
-from foldless.experiments.speed.imports import start
-from foldless.experiments.speed.measurement import gaussian, rounded
-from foldless.experiments.speed.memory import peak_bytes
-from foldless.experiments.speed.naive import naive_cbauc
-from foldless.experiments.speed.run import plan
 
 SUBJECTS = ["one pass", "many classifiers", "growth", "rivals", "memory", "imports", "data sets"]
 
@@ -289,7 +289,7 @@ def test_run_from_python(tmp_path, monkeypatch):
     calls: list[tuple[int, int]] = []
     some = one_pass.measurements(quick=True, effort=Effort(1, 1, 0.0))
     # The package exports the function of the same name.
-    monkeypatch.setattr(sys.modules["foldless.experiments.speed.run"], "plan", lambda settings: some)
+    monkeypatch.setattr(sys.modules["foldless_studies.speed.run"], "plan", lambda settings: some)
     summary = run(Settings(quick=True), tmp_path, progress=lambda done, total, left: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
     assert summary["command"] == "foldless benchmark speed --quick"

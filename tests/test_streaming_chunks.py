@@ -17,8 +17,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
-from foldless.sources import as_source
 from foldless.streaming import fit_logistic, in_blocks, open_files
+from foldless.tables import as_source
 
 da = pytest.importorskip("dask.array")
 

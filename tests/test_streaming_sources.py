@@ -15,8 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 import foldless as fl
-from foldless.sources import as_source
 from foldless.streaming import cluster, open_files
+from foldless.tables import as_source
 
 da = pytest.importorskip("dask.array")
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from foldless.student import StudentEffect, t_cdf
+from foldless.laws.effect import StudentEffect, t_cdf
 
 DFS = (1, 1.5, 2, 3, 10, 100, 1e4, 1e6)
 LOCS = (0.0, 1e-3, 0.5, 2.0, 30.0, 1e3, 1e8)

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless._threshold import own_threshold
+from foldless.model.steps import own_threshold
 
 RNG = np.random.default_rng(3)
 Y = np.where(np.arange(120) % 3 == 0, "ill", "well")

@@ -13,42 +13,42 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "AUCPosterior": "auc",
-    "AUCPosteriorDisplay": "display",
-    "AUCPosteriors": "given_weights",
-    "Comparison": "comparison.two",
-    "ComparisonDisplay": "display",
-    "Diagnosis": "diagnosis.result",
+    "AUCPosterior": "results.auc",
+    "AUCPosteriorDisplay": "show.auc",
+    "AUCPosteriors": "results.many",
+    "Comparison": "comparison.answers",
+    "ComparisonDisplay": "show.comparison",
+    "Diagnosis": "findings.finding",
     "EffectPrior": "honest.posterior",
-    "ErrorPosterior": "error",
+    "ErrorPosterior": "results.error",
     "Finding": "findings.finding",
     "FoldlessSearch": "search.meta",
     "HonestScores": "honest.analysis",
     "LearningCurve": "plan.learning",
-    "LearningCurveDisplay": "display",
-    "MulticlassAUCPosterior": "multiclass",
-    "PairwiseAUCDisplay": "display",
-    "Prior": "prior",
-    "Ranking": "comparison.many",
-    "Report": "reporting.result",
-    "ROCPosterior": "roc",
-    "ROCPosteriorDisplay": "display",
+    "LearningCurveDisplay": "show.comparison",
+    "MulticlassAUCPosterior": "results.classes",
+    "PairwiseAUCDisplay": "show.auc",
+    "Prior": "laws.prior",
+    "Ranking": "comparison.answers",
+    "Report": "show.report.run",
+    "ROCPosterior": "results.roc",
+    "ROCPosteriorDisplay": "show.roc",
     "SamplePlan": "plan.sample_size",
-    "ScoreStats": "moments",
-    "SearchDisplay": "display",
+    "ScoreStats": "laws.moments",
+    "SearchDisplay": "show.search",
     "auc_posterior": "estimate",
     "auc_posterior_from_scores": "estimate",
     "auc_posterior_many": "given_weights",
-    "auc_scorer": "search.scorer",
+    "auc_scorer": "search.meta",
     "cbauc": "given_weights",
-    "compare": "comparison.two",
-    "compare_many": "comparison.many",
-    "diagnose": "diagnosis.run",
+    "compare": "comparison.answers",
+    "compare_many": "comparison.answers",
+    "diagnose": "diagnosis",
     "error_posterior": "estimate",
     "honest_scores": "estimate",
     "learning_curve": "plan.learning",
     "plan_sample_size": "plan.sample_size",
-    "report": "reporting.run",
+    "report": "show.report.run",
     "roc_posterior": "estimate",
     "EstimatorError": "errors",
     "FoldlessError": "errors",
@@ -65,20 +65,11 @@ __all__ = ["__version__", *_HOME, *_SUBPACKAGES]
 if TYPE_CHECKING:
     from foldless import baselines as baselines
     from foldless import streaming as streaming
-    from foldless.auc import AUCPosterior as AUCPosterior
-    from foldless.comparison.many import Ranking as Ranking
-    from foldless.comparison.many import compare_many as compare_many
-    from foldless.comparison.two import Comparison as Comparison
-    from foldless.comparison.two import compare as compare
-    from foldless.diagnosis.result import Diagnosis as Diagnosis
-    from foldless.diagnosis.run import diagnose as diagnose
-    from foldless.display import AUCPosteriorDisplay as AUCPosteriorDisplay
-    from foldless.display import ComparisonDisplay as ComparisonDisplay
-    from foldless.display import LearningCurveDisplay as LearningCurveDisplay
-    from foldless.display import PairwiseAUCDisplay as PairwiseAUCDisplay
-    from foldless.display import ROCPosteriorDisplay as ROCPosteriorDisplay
-    from foldless.display import SearchDisplay as SearchDisplay
-    from foldless.error import ErrorPosterior as ErrorPosterior
+    from foldless.comparison.answers import Comparison as Comparison
+    from foldless.comparison.answers import Ranking as Ranking
+    from foldless.comparison.answers import compare as compare
+    from foldless.comparison.answers import compare_many as compare_many
+    from foldless.diagnosis import diagnose as diagnose
     from foldless.errors import EstimatorError as EstimatorError
     from foldless.errors import FoldlessError as FoldlessError
     from foldless.errors import FoldlessWarning as FoldlessWarning
@@ -91,24 +82,33 @@ if TYPE_CHECKING:
     from foldless.estimate import error_posterior as error_posterior
     from foldless.estimate import honest_scores as honest_scores
     from foldless.estimate import roc_posterior as roc_posterior
+    from foldless.findings.finding import Diagnosis as Diagnosis
     from foldless.findings.finding import Finding as Finding
-    from foldless.given_weights import AUCPosteriors as AUCPosteriors
     from foldless.given_weights import auc_posterior_many as auc_posterior_many
     from foldless.given_weights import cbauc as cbauc
     from foldless.honest.analysis import HonestScores as HonestScores
     from foldless.honest.posterior import EffectPrior as EffectPrior
-    from foldless.moments import ScoreStats as ScoreStats
-    from foldless.multiclass import MulticlassAUCPosterior as MulticlassAUCPosterior
+    from foldless.laws.moments import ScoreStats as ScoreStats
+    from foldless.laws.prior import Prior as Prior
     from foldless.plan.learning import LearningCurve as LearningCurve
     from foldless.plan.learning import learning_curve as learning_curve
     from foldless.plan.sample_size import SamplePlan as SamplePlan
     from foldless.plan.sample_size import plan_sample_size as plan_sample_size
-    from foldless.prior import Prior as Prior
-    from foldless.reporting.result import Report as Report
-    from foldless.reporting.run import report as report
-    from foldless.roc import ROCPosterior as ROCPosterior
+    from foldless.results.auc import AUCPosterior as AUCPosterior
+    from foldless.results.classes import MulticlassAUCPosterior as MulticlassAUCPosterior
+    from foldless.results.error import ErrorPosterior as ErrorPosterior
+    from foldless.results.many import AUCPosteriors as AUCPosteriors
+    from foldless.results.roc import ROCPosterior as ROCPosterior
     from foldless.search.meta import FoldlessSearch as FoldlessSearch
-    from foldless.search.scorer import auc_scorer as auc_scorer
+    from foldless.search.meta import auc_scorer as auc_scorer
+    from foldless.show.auc import AUCPosteriorDisplay as AUCPosteriorDisplay
+    from foldless.show.auc import PairwiseAUCDisplay as PairwiseAUCDisplay
+    from foldless.show.comparison import ComparisonDisplay as ComparisonDisplay
+    from foldless.show.comparison import LearningCurveDisplay as LearningCurveDisplay
+    from foldless.show.report.run import Report as Report
+    from foldless.show.report.run import report as report
+    from foldless.show.roc import ROCPosteriorDisplay as ROCPosteriorDisplay
+    from foldless.show.search import SearchDisplay as SearchDisplay
 
 
 def __getattr__(name: str) -> Any:

@@ -7,27 +7,31 @@ from typing import Any, Literal
 
 import numpy as np
 
-from foldless import _check, in_sample
-from foldless._steps import is_estimator
-from foldless._threshold import notes_on_threshold, own_threshold
-from foldless.anatomy import LinearView, take_apart
-from foldless.auc import AUCPosterior
-from foldless.error import ErrorPosterior
+from foldless import checks, words
 from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning, warn_user
-from foldless.findings.answer import auc_answer, rate_notes
 from foldless.findings.quick import quick_notes
+from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
+from foldless.honest import in_sample
 from foldless.honest.analysis import Analysis, HonestScores
-from foldless.honest.multi.view import has_several_classes
-from foldless.honest.notes import on_few_rows
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.statistics import statistic_of_scores
-from foldless.multiclass import MulticlassAUCPosterior, posterior_from_scores, posterior_of_classes
-from foldless.multiclass.refusals import known_average, refuse_two_class_options, two_classes_only
-from foldless.prior import Prior
-from foldless.rate_pair import RatePair, SeparateScales, SharedScale
-from foldless.roc import BinormalCurves, ROCPosterior, SeparationCurves
-from foldless.streaming.view import stream_view
+from foldless.honest.scores import on_few_rows
+from foldless.honest.statistic import statistic_of_scores
+from foldless.laws.prior import Prior
+from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
+from foldless.model.streamed import stream_view
+from foldless.model.view import LinearView, has_several_classes, take_apart
+from foldless.multiclass import (
+    known_average,
+    posterior_from_scores,
+    posterior_of_classes,
+    refuse_two_class_options,
+    two_classes_only,
+)
+from foldless.results.auc import AUCPosterior
+from foldless.results.classes import MulticlassAUCPosterior
+from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
 
 Method = Literal["auto", "loo", "in-sample"]
 MultiClass = Literal["ovo", "ovr"]
@@ -95,11 +99,11 @@ def auc_posterior(
     known_average(multi_class)
     if has_several_classes(estimator):
         return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
-    if is_out_of_core(X, y) and _check.known_method(method) == "in-sample" and not is_estimator(estimator):
+    if is_out_of_core(X, y) and checks.known_method(method) == "in-sample" and not is_estimator(estimator):
         return posterior_of_weights(estimator, X, y, conjugate_prior(prior, groups, sample_weight), pos_label)
     view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
-    if _check.known_method(method) == "in-sample":
+    if checks.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         effect = in_sample.separation(view, conjugate)
         return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
@@ -144,14 +148,14 @@ def auc_posterior_from_scores(
     if _one_column_per_class(scores):
         refuse_two_class_options(pos_label, groups)
         return posterior_from_scores(y, scores, prior=EffectPrior.checked(prior), multi_class=multi_class)
-    z = _check.as_scores(scores)
-    labels = _check.as_labels(y, pos_label=pos_label)
-    _check.same_length(z.size, labels.positive.size, "there are {} scores")
+    z = checks.as_scores(scores)
+    labels = checks.as_labels(y, pos_label=pos_label)
+    checks.same_length(z.size, labels.positive.size, "there are {} scores")
     if min(labels.n0, labels.n1) < 2:
         raise InputError("each class needs at least two rows: the spread of one score is unknown.")
     if np.all(z == z[0]):
         raise InputError("scores are all equal: they rank no row above another.")
-    codes = None if groups is None else _check.as_groups(groups, labels.positive, fewest=2)
+    codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=2)
     statistic = statistic_of_scores(z, labels.positive, codes)
     effect = separation_posterior(statistic, EffectPrior.checked(prior))
     fewest, what = min(statistic.units0, statistic.units1), "rows" if groups is None else "groups"
@@ -211,7 +215,7 @@ def roc_posterior(
     two_classes_only(estimator, "roc_posterior")
     view = _view(estimator, X, y, pos_label)
     n0, n1 = view.labels.n0, view.labels.n1
-    if _check.known_method(method) == "in-sample":
+    if checks.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         curves = SeparationCurves(in_sample.separation(view, conjugate))
         return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
@@ -255,7 +259,7 @@ def error_posterior(
     ErrorPosterior
     """
     if threshold is not None:
-        threshold = _check.as_number(threshold, "threshold")
+        threshold = checks.as_number(threshold, "threshold")
     if covariance not in (None, "common", "per-class"):
         raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
     two_classes_only(estimator, "error_posterior")
@@ -265,8 +269,8 @@ def error_posterior(
         threshold, told = own_threshold(estimator), notes_on_threshold(estimator)
         threshold = 0.0 - threshold if view.flipped else threshold
     n0, n1 = view.labels.n0, view.labels.n1
-    share = n1 / (n0 + n1) if prevalence is None else _check.in_open_interval(prevalence, "prevalence")
-    if _check.known_method(method) == "in-sample":
+    share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
+    if checks.known_method(method) == "in-sample":
         conjugate = conjugate_prior(prior, groups, sample_weight)
         rates = _in_sample_rates(view, conjugate, threshold, covariance or "common")
         return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate) + told)
@@ -296,10 +300,10 @@ def _several_classes(
 ) -> MulticlassAUCPosterior:
     if is_out_of_core(X, y):
         raise EstimatorError("classifiers of more than two classes need X in memory: load it as an array.")
-    if _check.known_method(method) == "in-sample":
+    if checks.known_method(method) == "in-sample":
         raise EstimatorError(
             f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
-            f"{len(estimator.classes_)} ({_check.listed(estimator.classes_.tolist())}): use method='loo'."
+            f"{len(estimator.classes_)} ({words.listed(estimator.classes_.tolist())}): use method='loo'."
         )
     refuse_two_class_options(pos_label, groups)
     result, strained = posterior_of_classes(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import foldless as fl
 from foldless import baselines
+from foldless.baselines import given
 from fuzz import answers, pages, pictures, streams
 from fuzz.cases import Built, Case, build, cases, keywords
 from fuzz.commands import COMMAND
@@ -201,7 +202,7 @@ JUDGEMENT = {
     ),
     "delong": Property(
         cases(model=st.just(ModelSpec("None")), wide=st.just(False)),
-        lambda c, b: baselines.delong(b.y, scores_of(c, b), **keywords(c, b, "pos_label")),
+        lambda c, b: given.delong(b.y, scores_of(c, b), **keywords(c, b, "pos_label")),
         plain(answers.estimate),
         40,
     ),

@@ -3,15 +3,11 @@
 Nothing here imports the Bayesian modules, so agreement between the two sides means something.
 """
 
-from foldless.baselines.binormal import binormal_auc
-from foldless.baselines.bootstrap import bootstrap632plus_auc
-from foldless.baselines.cross_validation import cv_auc
-from foldless.baselines.delong import delong
-from foldless.baselines.ebauc import ebauc
 from foldless.baselines.estimate import AUCEstimate
-from foldless.baselines.leave_out import leave_pair_out_auc, loo_auc
+from foldless.baselines.folds import cv_auc
+from foldless.baselines.given import binormal_auc, delong, ebauc, resubstitution_auc
 from foldless.baselines.population import bayes_auc, true_auc
-from foldless.baselines.resubstitution import resubstitution_auc
+from foldless.baselines.resampling import bootstrap632plus_auc, leave_pair_out_auc, loo_auc
 
 __all__ = [
     "AUCEstimate",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from foldless._check import Floats, as_finite_numbers, as_weights
+from foldless.checks import Floats, as_finite_numbers, as_weights
 from foldless.errors import InputError
 
 

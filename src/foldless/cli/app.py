@@ -1,4 +1,4 @@
-"""The ``foldless`` command: its list of sub-commands, and the one place where errors become one line."""
+"""The ``foldless`` command: its sub-commands, and the one place where an error becomes one line."""
 
 from __future__ import annotations
 
@@ -6,22 +6,39 @@ import errno
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 import foldless as fl
 from foldless.cli import console, fault
-from foldless.cli.auc import auc
-from foldless.cli.benchmark import benchmark
-from foldless.cli.compare import compare
-from foldless.cli.completion import completion
-from foldless.cli.demo import demo
-from foldless.cli.plan import plan
-from foldless.cli.report import report
-from foldless.cli.reproduce import reproduce
-from foldless.cli.search import search
-from foldless.cli.stopping import Interrupted
+from foldless.cli.console import Interrupted
+
+# ---- ``foldless completion SHELL``: the script that makes the Tab key know commands and options.
+
+COMPLETION_EXAMPLES = """\b
+Examples:
+  foldless completion bash > ~/.local/share/bash-completion/completions/foldless
+  foldless completion zsh > ~/.zfunc/_foldless        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  foldless completion fish > ~/.config/fish/completions/foldless.fish
+"""
+
+
+@click.command(epilog=COMPLETION_EXAMPLES)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL; write it where your shell looks for such scripts."""
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.UsageError(f"there is no completion for {shell}.")
+    click.echo(script(ctx.find_root().command, {}, "foldless", "_FOLDLESS_COMPLETE").source())
+
+
+# ---- The ``foldless`` command: its list of sub-commands, and the one place where errors become one line.
 
 EXAMPLES = """\b
 Examples:
@@ -35,8 +52,44 @@ NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--drop)."
 
 
-class OneLineGroup(click.Group):
-    """A click group whose failures are one line on stderr: exit code 2, or 130 after Ctrl-C."""
+# Where each command lives and what `foldless --help` says of it. Commands are loaded when they run, so that the list
+# of them needs neither scipy nor scikit-learn; a test holds these lines against the commands' own docstrings.
+COMMANDS = {
+    "auc": ("foldless.cli.auc", "Fit a linear classifier to FILE and say how good it will be on new rows."),
+    "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
+    "completion": (__name__, "Print the completion script for SHELL."),
+    "demo": ("foldless.cli.demo", "Compare estimators of the AUC on scikit-learn's breast-cancer data."),
+    "plan": ("foldless.cli.plan", "Say how many rows a study needs, or what more rows of FILE would bring."),
+    "report": ("foldless.cli.report", "Write a report on a classifier and its data: one HTML file."),
+    "search": ("foldless.cli.search", "Fit one classifier to FILE for each strength of the penalty, and choose."),
+}
+# Distributions add commands of their own under this entry-point group; the value is "module:command".
+PLUGINS = "foldless.commands"
+
+
+class CommandGroup(click.Group):
+    """Commands loaded by name. A failure is one line on stderr: exit code 2, or 130 after Ctrl-C."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *_plugins()})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in COMMANDS:
+            found: click.Command = getattr(import_module(COMMANDS[name][0]), name)
+            return found
+        plugin = _plugins().get(name)
+        return None if plugin is None else plugin.load()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, self._help(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _help(self, ctx: click.Context, name: str) -> str:
+        if name in COMMANDS:
+            return COMMANDS[name][1]
+        command = self.get_command(ctx, name)
+        return "" if command is None else command.get_short_help_str(100)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         kwargs["standalone_mode"] = False
@@ -47,6 +100,10 @@ class OneLineGroup(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt as err:
             raise Interrupted("interrupted") from err
+
+
+def _plugins() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=PLUGINS)}
 
 
 def exit_code(call: Callable[[], Any]) -> int:
@@ -81,21 +138,10 @@ def _described(err: OSError) -> str:
     return f"{err.filename}: {reason[:1].lower()}{reason[1:]}" if err.filename else reason
 
 
-@click.group(cls=OneLineGroup, invoke_without_command=True, epilog=EXAMPLES)
+@click.group(cls=CommandGroup, invoke_without_command=True, epilog=EXAMPLES)
 @click.version_option(fl.__version__, prog_name="foldless", message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """How good is a linear classifier? AUC, ROC and error from its training data and one fit. No folds."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-app.add_command(auc)
-app.add_command(benchmark)
-app.add_command(compare)
-app.add_command(completion)
-app.add_command(demo)
-app.add_command(plan)
-app.add_command(report)
-app.add_command(reproduce)
-app.add_command(search)

@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless.cli import console, drawing, saved
-from foldless.cli.ask import Ask, data_options, given
+from foldless import words
+from foldless.cli import console, saved
 from foldless.cli.models import FAMILIES, strength
-from foldless.cli.options import picture_option
-from foldless.cli.problem import Problem, problem_of
-from foldless.cli.words import class_counts, group_facts
+from foldless.cli.options import Ask, data_options, given, picture_option
+from foldless.cli.problem import Problem, class_counts, group_facts, problem_of
 
 Models = list[tuple[str, float | None]]
 ALIKE = (
@@ -96,13 +95,13 @@ def compare(
         raise click.BadParameter(
             "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
         )
-    path = drawing.checked(out)
+    path = console.checked(out)
     problem = problem_of(ask, None if model_file is None else saved.load(model_file))
     problem.two_classes_only("compare")
     result, pair = answer(problem, models, rope)
     if path is not None:
         draw = partial(_draw, pair, ask.level)
-        drawing.write(path, draw, width=10.0)  # the names of two classifiers are long
+        console.write(path, draw, width=10.0)  # the names of two classifiers are long
     result["picture"] = None if path is None else str(path)
     if ask.as_json:
         console.say_json(result)
@@ -162,7 +161,7 @@ def _named(models: Models, problem: Problem) -> dict[str, Any]:
 def show(result: dict[str, Any], problem: Problem) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
     console.say(_sentence(result), style="bold")
-    table = console.new_table("model", "P(best)", "AUC", f"{console.percent(result['level'])} interval")
+    table = console.new_table("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval")
     for row in result["models"]:
         figures = f"{row['prob_best']:.3f}", f"{row['auc']:.3f}", console.span(row["low"], row["high"])
         console.add_row(table, row["name"], *figures)
@@ -182,7 +181,7 @@ def _sentence(result: dict[str, Any]) -> str:
     second = f"so has '{pair['b']}', which ranks all rows alike"
     if not pair["alike"]:
         second = (
-            f"it is ahead of '{pair['b']}' by {pair['difference']:+.3f} ({console.percent(result['level'])} interval "
+            f"it is ahead of '{pair['b']}' by {pair['difference']:+.3f} ({words.percent(result['level'])} interval "
             f"{pair['low']:+.3f} to {pair['high']:+.3f})"
         )
     return (

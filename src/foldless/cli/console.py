@@ -1,13 +1,16 @@
-"""What the commands print: sentences, tables, notes, JSON and one-line complaints."""
+"""What commands print and write: sentences, tables, JSON, progress, pictures."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
-import shlex
+import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -17,20 +20,11 @@ from rich.markup import escape
 from rich.table import Table
 
 import foldless as fl
-from foldless._names import is_unseen, visible
+from foldless.cli import picture
+from foldless.files import write_atomically
+from foldless.words import is_unseen, one_line, visible
 
-MAX_NAMES = 5
-MAX_LENGTH = 60
-
-
-def one_line(text: str) -> str:
-    """The text with every run of white space, line breaks included, as one space."""
-    return visible(" ".join(text.split()))
-
-
-def quoted(name: str) -> str:
-    """A name as it has to be typed in a shell."""
-    return name if name.replace("_", "").replace("-", "").isalnum() else shlex.quote(name)
+# ---- What the commands print: sentences, tables, notes, JSON and one-line complaints.
 
 
 def complain(message: str, code: int) -> int:
@@ -107,26 +101,6 @@ def say_facts(facts: Mapping[str, str]) -> None:
         say(f"{name:<{width}}   {value}")
 
 
-def listed(items: Iterable[Any]) -> str:
-    """The first few items, quoted, with a count of the rest."""
-    found = [f"'{shortened(str(i))}'" for i in items]
-    rest = len(found) - MAX_NAMES
-    return ", ".join(found[:MAX_NAMES]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def both_ends(items: Iterable[Any]) -> str:
-    """The first items and the last ones: what is looked for is often at the end."""
-    found = [f"'{shortened(str(i))}'" for i in items]
-    if len(found) <= 2 * MAX_NAMES:
-        return ", ".join(found)
-    return f"{', '.join(found[:MAX_NAMES])}, ... {', '.join(found[-2:])} ({len(found)} in all)"
-
-
-def shortened(text: str) -> str:
-    """A text that may be long, cut."""
-    return text if len(text) <= MAX_LENGTH else f"{text[: MAX_LENGTH - 3]}..."
-
-
 def counted(rows: int) -> str:
     """'1 row', '2 rows'."""
     return plural(rows, "row")
@@ -135,11 +109,6 @@ def counted(rows: int) -> str:
 def plural(number: int, noun: str) -> str:
     """'1 column', '2 columns'."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def percent(level: float) -> str:
-    """0.95 -> '95 %'."""
-    return f"{100 * level:.10g} %"
 
 
 def span(low: float | None, high: float | None) -> str:
@@ -165,3 +134,76 @@ def _sentence(warning: warnings.WarningMessage) -> str:
     if warning.category.__name__ == "ConvergenceWarning":
         return "the fit did not converge: the classifier is not at its optimum; a smaller --C helps."
     return one_line(str(warning.message))
+
+
+# ---- How far a long command has come: a line on stderr.
+
+# On a terminal the line is renewed this often (seconds); in a log file a line is kept, so more rarely.
+TERMINAL, LOG = 0.5, 30.0
+
+
+class Reporter:
+    """Progress on stderr: one line that is renewed, or now and then a line in a log."""
+
+    def __init__(self, what: str = "samples") -> None:
+        self.what = what
+        self.live = sys.stderr.isatty()
+        self.last = monotonic()
+
+    def __call__(self, done: int, total: int, remaining: float | None) -> None:
+        now = monotonic()
+        if done < total and now - self.last < (TERMINAL if self.live else LOG):
+            return
+        self.last = now
+        left = "" if remaining is None else f", {duration(remaining)} to go"
+        end = "\n" if done == total or not self.live else ""
+        click.echo(f"{chr(13) if self.live else ''}{done} of {total} {self.what}{left}   {end}", err=True, nl=False)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# ---- Pictures that a command writes with --out: checked before the work, written whole or not at all.
+
+
+def checked(out: Path | None) -> Path | None:
+    """The path, if a picture can be drawn and written there; None if none was asked for."""
+    return None if out is None else picture.writable_path(out)
+
+
+def write(path: Path, draw: Callable[[Any], object], width: float = 6.0, height: float = 4.0) -> None:
+    """Let `draw` put something on a new figure, and write it."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    # A figure of its own, outside pyplot: no window system, no state left behind.
+    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    FigureCanvasAgg(figure)
+    draw(figure)
+    kind = path.suffix[1:].lower()
+    content = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": picture.STYLE["svg.hashsalt"]}):  # else the names in an SVG are drawn by lot
+        figure.savefig(content, format=kind, dpi=150, metadata=picture.METADATA.get(kind))
+    write_atomically(path, content.getvalue())
+
+
+# ---- Ctrl-C, and what is left of the work.
+
+
+class Interrupted(Exception):
+    """Ctrl-C. click would print an empty line of its own before handing it on."""
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """A run whose finished pieces stay in a folder: say so when it is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt as err:
+        way_on = f"what is finished is kept in {out}: run the same command with --resume to go on."
+        raise Interrupted(f"interrupted; {way_on}") from err

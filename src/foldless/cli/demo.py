@@ -8,10 +8,10 @@ from typing import Any
 import click
 from rich.console import Console
 
-from foldless._files import write_atomically
 from foldless.cli import console, picture
 from foldless.cli.options import json_option
 from foldless.cli.study import Row, Study, run
+from foldless.files import write_atomically
 
 SHUFFLES = 10
 

@@ -1,13 +1,23 @@
-"""Options that several commands share."""
+"""The options that commands share, and `Ask`, what the user said about a file and a classifier."""
 
 from __future__ import annotations
 
+import codecs
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from glob import glob, has_magic
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
 import click
+
+from foldless.cli.models import FAMILIES
+from foldless.tables.files.sheet import Hints
+
+# ---- Options that several commands share.
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
 
@@ -69,3 +79,171 @@ def maybe_positive(ctx: click.Context, param: click.Parameter, value: float | No
 def picture_option(help_text: str) -> Callable[[Any], Any]:
     """--out for a picture."""
     return click.option("--out", type=click.Path(path_type=Path), help=f"{help_text} (.png, .svg, .pdf).")
+
+
+# ---- `Ask`: what the user said on the command line about a file and a classifier; and the options that say it.
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One field per option of `data_options`, as click hands them over."""
+
+    file: Path
+    target: str | None
+    positive: str | None
+    drop: tuple[str, ...]
+    id: str | None
+    groups: str | None
+    model: str
+    C: float
+    shrinkage: float | str
+    standardize: bool
+    log: bool
+    impute: str | None
+    one_hot: bool
+    seed: int
+    sep: str | None
+    encoding: str | None
+    decimal: str | None
+    thousands: str | None
+    level: float
+    as_json: bool
+
+    @property
+    def hints(self) -> Hints:
+        """How the file is to be read."""
+        return Hints(self.sep, self.encoding, self.decimal, self.thousands)
+
+
+FIELDS = tuple(field.name for field in fields(Ask))
+
+
+def as_separator(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A mark, or its name."""
+    mark = None if value is None else SEPARATORS.get(value.lower(), value)
+    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n' or mark.isalnum()):
+        raise click.BadParameter(f"must be one mark, or {', '.join(list(SEPARATORS)[:5])}, got {value!r}.")
+    return mark
+
+
+def as_encoding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """The name of an encoding that Python knows."""
+    try:
+        known = value is None or codecs.lookup(value)._is_text_encoding
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise click.BadParameter(f"must be an encoding such as utf-8, latin-1 or cp1252, got {value!r}.")
+    return value
+
+
+def as_shrinkage(ctx: click.Context, param: click.Parameter, value: str) -> float | str:
+    """A number between 0 and 1, or 'auto'."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1.0
+    if value != "auto" and not 0 < number < 1:
+        raise click.BadParameter(f"must be a number above 0 and below 1, or auto, got {value!r}.")
+    return "auto" if value == "auto" else number
+
+
+COLUMN: dict[str, Any] = {"metavar": "COLUMN"}
+OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--target", **COLUMN, help="The column with the classes; in an .npz file an array, y by default."),
+    click.option("--positive", metavar="LABEL", help="The positive class; else the later in sorted order."),
+    click.option("--drop", multiple=True, **COLUMN, help="A column to leave out; may be given several times."),
+    click.option("--id", **COLUMN, help="A column that names the rows: left out, and searched for duplicates."),
+    click.option("--groups", **COLUMN, help="Rows with the same value here belong together: patients, sites, runs."),
+    click.option(
+        "--model", type=click.Choice(list(FAMILIES)), default="logistic", show_default=True, help="The classifier."
+    ),
+    click.option(
+        "--C",
+        "C",
+        type=float,
+        default=1.0,
+        show_default=True,
+        callback=positive,
+        help="Inverse penalty: C of logistic and svm, 1/alpha of ridge.",
+    ),
+    click.option(
+        "--shrinkage",
+        metavar="SHARE",
+        default="0.1",
+        show_default=True,
+        callback=as_shrinkage,
+        help="Of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
+    ),
+    click.option(
+        "--standardize/--no-standardize", default=True, show_default=True, help="Whether columns get unit variance."
+    ),
+    click.option("--log", is_flag=True, help="Use log(1 + x) of the columns, as for counts and intensities."),
+    click.option("--impute", type=click.Choice(["median"]), help="Fill missing numbers with the column's median."),
+    click.option("--one-hot", is_flag=True, help="Turn each column of text into one column per value."),
+    click.option("--sep", metavar="MARK", callback=as_separator, help="Separator, if it is guessed wrongly: , ; tab |"),
+    click.option("--encoding", metavar="NAME", callback=as_encoding, help="Encoding, if it is guessed wrongly."),
+    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark, if it is guessed wrongly."),
+    click.option("--thousands", type=click.Choice([".", ",", "space", "'"]), help="Mark between thousands, if any."),
+    click.option(
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        default=0,
+        show_default=True,
+        help="Of solvers and folds that draw random numbers.",
+    ),
+    level_option,
+    json_option,
+)
+
+
+def as_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Names of files; a pattern that the shell has left alone stands for the files that it matches."""
+    return tuple(path for word in value for path in _matching(word))
+
+
+def _matching(word: Path) -> list[Path]:
+    # A name with brackets in it is a name first.
+    if exists(word) or not has_magic(str(word)):
+        return [word]
+    found = sorted(glob(str(word), recursive=True))
+    if not found:
+        raise click.BadParameter(f"no file matches {str(word)!r}: check the pattern.")
+    return [Path(path) for path in found]
+
+
+def data_options(
+    file_required: bool = True, several: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: FILE and all options about it, handed to the command as one `Ask`; None without a file.
+
+    With `several`, there may be more than one: the command gets all of them as `files`, and the first in its `Ask`.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def gathered(*args: Any, **given: Any) -> None:
+            if several:
+                given["file"] = given["files"][0]
+            said = {name: given.pop(name) for name in FIELDS}
+            command(*args, ask=Ask(**said) if said["file"] is not None else None, **given, **_kept(said))
+
+        def _kept(said: dict[str, Any]) -> dict[str, Any]:
+            return {} if file_required else {name: said[name] for name in ("level", "as_json")}
+
+        decorated: Any = gathered
+        for option in reversed(OPTIONS):
+            decorated = option(decorated)
+        kind = click.Path(path_type=Path)
+        many: dict[str, Any] = {"nargs": -1, "metavar": "FILE...", "callback": as_files} if several else {}
+        argument = click.argument("files" if several else "file", type=kind, required=file_required, **many)
+        return argument(decorated)  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def given(ctx: click.Context, name: str) -> bool:
+    """Whether the user wrote this option, rather than its default."""
+    return ctx.get_parameter_source(name) not in (click.core.ParameterSource.DEFAULT, None)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
-from foldless._files import refuse_unwritable
 from foldless.cli.study import GRID, Row, Study
+from foldless.files import refuse_unwritable
 
 DEFAULT = Path("foldless-demo.png")
 SUFFIXES = (".png", ".svg", ".pdf")

@@ -8,10 +8,21 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless.cli import console, drawing
-from foldless.cli.ask import FIELDS, Ask, data_options, given
+from foldless import words
+from foldless.cli import console
 from foldless.cli.auc import refuse_wrong_strength
-from foldless.cli.options import comma_separated, finite, maybe_positive, maybe_share, picture_option, share
+from foldless.cli.options import (
+    FIELDS,
+    Ask,
+    comma_separated,
+    data_options,
+    finite,
+    given,
+    maybe_positive,
+    maybe_share,
+    picture_option,
+    share,
+)
 from foldless.cli.problem import problem_of
 
 EXAMPLES = """\b
@@ -108,7 +119,7 @@ def show_study(result: dict[str, Any]) -> None:
 
 
 def _study_sentence(result: dict[str, Any]) -> str:
-    interval = f"the {console.percent(result['level'])} interval"
+    interval = f"the {words.percent(result['level'])} interval"
     rows = f"With {result['n']} rows ({result['n1']} positive, {result['n0']} negative)"
     if result["above"] is None:
         return f"{rows}, {interval} of an AUC of {result['auc']:g} will be about ± {result['half_width']:.3f}."
@@ -134,7 +145,7 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
 
 def curve(ask: Ask, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
-    path = drawing.checked(out)
+    path = console.checked(out)
     problem = problem_of(ask)
     problem.two_classes_only("plan")
     with console.gathered_warnings() as warned:
@@ -143,7 +154,7 @@ def curve(ask: Ask, factors: tuple[float, ...], out: Path | None) -> dict[str, A
         found = fl.learning_curve(model, problem.X, problem.y, factors, **how)
     if path is not None:
         level = ask.level
-        drawing.write(path, lambda f: fl.LearningCurveDisplay.from_curve(found, level=level, ax=f.subplots()))
+        console.write(path, lambda f: fl.LearningCurveDisplay.from_curve(found, level=level, ax=f.subplots()))
     answer = found.summary(ask.level)
     return {
         **problem.facts(),
@@ -157,7 +168,7 @@ def curve(ask: Ask, factors: tuple[float, ...], out: Path | None) -> dict[str, A
 def show_curve(result: dict[str, Any]) -> None:
     """One sentence, the table, and every note."""
     console.say(_curve_sentence(result), style="bold")
-    interval = f"{console.percent(result['level'])} interval"
+    interval = f"{words.percent(result['level'])} interval"
     table = console.new_table("rows", "times", "AUC", f"{interval}, today", "95 % half width then")
     for point in result["points"]:
         console.add_row(
@@ -181,5 +192,5 @@ def _curve_sentence(result: dict[str, Any]) -> str:
         return f"{now}."
     return (
         f"{now}; trained on {last['rows']} it can be expected to have {last['auc']:.3f} "
-        f"({console.percent(result['level'])} interval {last['low']:.3f} to {last['high']:.3f})."
+        f"({words.percent(result['level'])} interval {last['low']:.3f} to {last['high']:.3f})."
     )

@@ -10,13 +10,18 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
-from foldless.cli import console, faults, tables
-from foldless.cli.ask import Ask
-from foldless.cli.console import counted, listed
-from foldless.cli.labels import chosen_label, labels_of, notes_on_labels
+from foldless import words
+from foldless.cli import columns, console
+from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
+from foldless.cli.console import counted
 from foldless.cli.models import FAMILIES, Preparation, refuse_endless, strength
-from foldless.cli.roles import Roles, roles_of
+from foldless.cli.options import Ask
 from foldless.cli.saved import Saved
+from foldless.tables import files
+from foldless.tables.files import sheet
+from foldless.words import quoted_list
+
+# ---- `Problem`: a file and a request, turned into what every command needs.
 
 MISSING_WORD = "(missing)"
 
@@ -69,8 +74,8 @@ class Problem:
         found = np.unique(self.y).tolist()
         if len(found) > 2:
             raise fl.InputError(
-                f"{what} is for two classes, and the target column '{self.target}' has {len(found)} ({listed(found)}): "
-                f"keep the rows of two classes, or join some of them."
+                f"{what} is for two classes, and the target column '{self.target}' has {len(found)} "
+                f"({quoted_list(found)}): keep the rows of two classes, or join some of them."
             )
 
     def pipeline(self) -> Any:
@@ -138,12 +143,12 @@ def _tried(fit: Callable[[], Any]) -> Any:
     try:
         return fit()
     except (ValueError, np.linalg.LinAlgError) as err:  # numbers too large for the scaler or the solver
-        raise fl.InputError(f"the classifier could not be fitted: {console.one_line(str(err))}") from err
+        raise fl.InputError(f"the classifier could not be fitted: {words.one_line(str(err))}") from err
 
 
 def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
     """Read the file, refuse what cannot be used, and describe what is left."""
-    with tables.opened(ask.file, ask.hints) as source:
+    with files.opened(ask.file, ask.hints) as source:
         roles = roles_of(source, ask)
         features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, ask.file)
         loaded = source.load(features)
@@ -151,11 +156,11 @@ def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
         groups, more = _groups(source, roles), _id_notes(source, roles)
         # A saved model brings its own steps, and these have their own say about gaps and words.
         able = saved is not None
-        handled = faults.Handled(able or ask.impute is not None, able or ask.one_hot, ask.log)
-        faults.refuse(loaded, features, handled, ask.file, source.remedy, ask.id)
+        handled = columns.Handled(able or ask.impute is not None, able or ask.one_hot, ask.log)
+        columns.refuse(loaded, features, handled, ask.file, source.remedy, ask.id)
         notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
-    notes += [] if able else faults.notes_on_texts(loaded.texts, loaded.marks)
-    notes += faults.notes_on_numbers(loaded, features, ask.impute is not None)
+    notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
+    notes += columns.notes_on_numbers(loaded, features, ask.impute is not None)
     framed = loaded.texts or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
@@ -166,13 +171,13 @@ def problem_of(ask: Ask, saved: Saved | None = None) -> Problem:
     return found
 
 
-def _preparation(ask: Ask, loaded: tables.Loaded, features: tuple[str, ...]) -> Preparation:
+def _preparation(ask: Ask, loaded: sheet.Loaded, features: tuple[str, ...]) -> Preparation:
     texts = tuple(loaded.texts)
     numbers = tuple(name for name in features if name not in loaded.texts)
     return Preparation(ask.standardize, ask.log, ask.impute, numbers, texts)
 
 
-def _groups(source: tables.Sheet, roles: Roles) -> Any:
+def _groups(source: sheet.Sheet, roles: Roles) -> Any:
     if roles.groups is None:
         return None
     column = source.column(roles.groups)
@@ -183,7 +188,7 @@ def _groups(source: tables.Sheet, roles: Roles) -> Any:
     return np.array(column.to_list())
 
 
-def _id_notes(source: tables.Sheet, roles: Roles) -> list[str]:
+def _id_notes(source: sheet.Sheet, roles: Roles) -> list[str]:
     if roles.id is None or roles.id == roles.groups:
         return []
     column = source.column(roles.id)
@@ -193,11 +198,11 @@ def _id_notes(source: tables.Sheet, roles: Roles) -> list[str]:
     first = twice[0]
     return [
         f"{counted(len(twice))} share {twice.n_unique()} values of '{roles.id}' (such as '{first}'): if they are the "
-        f"same subjects, use --groups {console.quoted(roles.id)}."
+        f"same subjects, use --groups {words.shell_quoted(roles.id)}."
     ]
 
 
-def _notes(source: tables.Sheet, roles: Roles) -> list[str]:
+def _notes(source: sheet.Sheet, roles: Roles) -> list[str]:
     # pandas and R write row names into a column without a header.
     notes = ["the column without a name was left out; give it a name if it is a measurement."] * roles.unnamed
     if "groups" in source.others and roles.groups is None:
@@ -205,9 +210,26 @@ def _notes(source: tables.Sheet, roles: Roles) -> list[str]:
     return notes
 
 
-def _framed(loaded: tables.Loaded, names: tuple[str, ...], missing: str | None) -> Any:
+def _framed(loaded: sheet.Loaded, names: tuple[str, ...], missing: str | None) -> Any:
     import polars as pl
 
     texts = {name: t if missing is None else t.fill_null(missing) for name, t in loaded.texts.items()}
     columns = [texts[name] if name in texts else pl.Series(name, loaded.X[:, k]) for k, name in enumerate(names)]
     return pl.DataFrame(columns)
+
+
+# ---- What several commands say about the rows, in the same words.
+
+
+def class_counts(problem: Problem, positive: tuple[Any, int], negative: tuple[Any, int]) -> str:
+    """Rows of each class, given as (label, rows)."""
+    # Of two words, which one is positive is anybody's guess.
+    hint = "; --positive chooses" if isinstance(positive[0], str) and problem.positive is None else ""
+    return f"{positive[1]} '{positive[0]}' (positive{hint}), {negative[1]} '{negative[0]}' (negative)"
+
+
+def group_facts(problem: Problem) -> dict[str, str]:
+    """How many groups there are, where the user named some."""
+    if problem.groups is None:
+        return {}
+    return {"groups": f"{len(set(problem.groups.tolist()))} values of '{problem.ask.groups}'"}

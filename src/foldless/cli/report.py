@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless._files import refuse_unwritable
-from foldless._names import visible
 from foldless.cli import console, saved
-from foldless.cli.ask import Ask, data_options
 from foldless.cli.auc import read, refuse_wrong_strength
+from foldless.cli.options import Ask, data_options
+from foldless.files import refuse_unwritable
+from foldless.words import visible
 
 SUFFIXES = (".html", ".htm")
 EXAMPLES = """\b

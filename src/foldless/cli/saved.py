@@ -11,8 +11,8 @@ import click
 import numpy as np
 
 import foldless as fl
-from foldless.cli.console import listed, one_line
-from foldless.cli.tables.unpacked import refuse_zip_bomb
+from foldless.tables.files.sheet import refuse_zip_bomb
+from foldless.words import one_line, quoted_list
 
 PICKLES = (".pkl", ".pickle", ".joblib", ".sav")
 # Types that skops does not vouch for, and which do nothing when they are built.
@@ -52,9 +52,11 @@ class Saved:
             return offered, []
         missing = [name for name in self.names if name not in set(offered)]
         if missing:
-            raise fl.InputError(f"{self.path} was fitted on columns that {file} does not offer: {listed(missing)}.")
+            raise fl.InputError(
+                f"{self.path} was fitted on columns that {file} does not offer: {quoted_list(missing)}."
+            )
         unused = [name for name in offered if name not in set(self.names)]
-        note = [f"columns that {self.path.name} was not fitted on were left out: {listed(unused)}."]
+        note = [f"columns that {self.path.name} was not fitted on were left out: {quoted_list(unused)}."]
         return self.names, note if unused else []
 
     def _refuse_other_width(self, offered: tuple[str, ...], file: Path) -> None:
@@ -74,7 +76,8 @@ class Saved:
         place = {_spelled(label): k for k, label in enumerate(known)}
         if {_spelled(v) for v in found} != set(place):
             raise fl.InputError(
-                f"{self.path} knows the classes {listed(known)}, and the target column '{target}' has {listed(found)}."
+                f"{self.path} knows the classes {quoted_list(known)}, and the target column '{target}' has "
+                f"{quoted_list(found)}."
             )
         return np.asarray(known)[[place[_spelled(v)] for v in y.tolist()]]
 
@@ -108,7 +111,7 @@ def _built(path: Path) -> Any:
         unknown = io.get_untrusted_types(file=path)
         strangers = [name for name in unknown if name not in HARMLESS]
         if strangers:
-            raise fl.InputError(f"{path} holds types that are not known to be harmless: {listed(strangers)}.")
+            raise fl.InputError(f"{path} holds types that are not known to be harmless: {quoted_list(strangers)}.")
         return io.load(path, trusted=unknown)
     except fl.InputError:
         raise
@@ -121,7 +124,7 @@ OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot
 
 def refuse_own_steps(ctx: click.Context) -> None:
     """A saved model brings its classifier and its steps."""
-    from foldless.cli.ask import given
+    from foldless.cli.options import given
 
     for option in ctx.command.params:
         if option.name in OWN_STEPS and given(ctx, option.name):

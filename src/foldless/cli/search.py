@@ -9,10 +9,10 @@ import click
 import numpy as np
 
 import foldless as fl
-from foldless.cli import console, drawing
-from foldless.cli.ask import Ask, data_options, given
+from foldless import words
+from foldless.cli import console
 from foldless.cli.models import FAMILIES
-from foldless.cli.options import comma_separated, finite, picture_option
+from foldless.cli.options import Ask, comma_separated, data_options, finite, given, picture_option
 from foldless.cli.problem import Problem, problem_of
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
@@ -52,12 +52,12 @@ def search(ctx: click.Context, /, ask: Ask, Cs: tuple[float, ...] | None, rule: 
     for name, option in (("C", "--C"), ("shrinkage", "--shrinkage")):
         if given(ctx, name):
             raise click.UsageError(f"{option} is one value, and search tries several: use --Cs.")
-    path = drawing.checked(out)
+    path = console.checked(out)
     values = _checked(Cs or (SHRINKAGES if ask.model == "lda" else CS), ask.model)
     problem = problem_of(ask)
     result, found = answer(problem, values, rule)
     if path is not None:
-        drawing.write(path, lambda figure: _draw(figure, found, result["parameter"]))
+        console.write(path, lambda figure: _draw(figure, found, result["parameter"]))
     result["picture"] = None if path is None else str(path)
     if ask.as_json:
         console.say_json(result)
@@ -117,7 +117,7 @@ def _fit(found: Any, problem: Problem) -> None:
     except fl.FoldlessError:
         raise
     except (ValueError, np.linalg.LinAlgError) as err:
-        raise fl.InputError(f"the classifiers could not be fitted: {console.one_line(str(err))}") from err
+        raise fl.InputError(f"the classifiers could not be fitted: {words.one_line(str(err))}") from err
 
 
 def _candidates(found: Any, name: str) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def _candidates(found: Any, name: str) -> list[dict[str, Any]]:
 def show(result: dict[str, Any], problem: Problem) -> None:
     """One sentence, the candidates, and every note."""
     console.say(_sentence(result), style="bold")
-    parameter, interval = result["parameter"], f"{console.percent(result['level'])} interval"
+    parameter, interval = result["parameter"], f"{words.percent(result['level'])} interval"
     table = console.new_table(parameter, "AUC", interval, "")
     for row in result["candidates"]:
         mark = "chosen" if row["value"] == result["chosen"] else ""
@@ -153,7 +153,7 @@ def _sentence(result: dict[str, Any]) -> str:
     return (
         f"{tried}: trained on all {result['n_rows']} rows, it "
         f"can be expected to have {what} of about {result['auc']:.3f} on new rows "
-        f"({console.percent(result['level'])} interval {result['low']:.3f} to {result['high']:.3f})."
+        f"({words.percent(result['level'])} interval {result['low']:.3f} to {result['high']:.3f})."
     )
 
 

@@ -13,17 +13,17 @@ import click
 import numpy as np
 
 import foldless as fl
-from foldless.cli import faults
-from foldless.cli.ask import Ask, given
-from foldless.cli.console import counted, listed, plural, quoted
-from foldless.cli.labels import as_numbers, chosen_label
+from foldless.cli import columns
+from foldless.cli.columns import Roles, as_numbers, chosen_label, roles_of
+from foldless.cli.console import counted, plural
 from foldless.cli.models import Preparation
+from foldless.cli.options import Ask, given
 from foldless.cli.problem import Problem
-from foldless.cli.roles import Roles, roles_of
-from foldless.cli.tables import parquets
-from foldless.experiments import cluster
-from foldless.sources.look import ColumnLook, look_at_columns
-from foldless.sources.parquet import unreadable
+from foldless.tables import schedulers
+from foldless.tables.block import ColumnLook, look_at_columns
+from foldless.tables.files import parquet
+from foldless.tables.parquet import unreadable
+from foldless.words import quoted_list, shell_quoted
 
 # What a stream cannot do, and what to do about it.
 IN_MEMORY = {
@@ -89,12 +89,12 @@ def opened(ctx: click.Context, ask: Ask, files: tuple[Path, ...], scheduler: str
     """The problem, while the cluster that reads its files is at hand."""
     why = _why(files, scheduler)
     _refuse_options(ctx, why)
-    sources = parquets.opened(files, why)
+    sources = parquet.opened(files, why)
     ask.hints.refuse(ask.file)
     roles = roles_of(sources[0], ask)
-    _refuse_columns(parquets.unfit(sources, roles.features), files)
+    _refuse_columns(parquet.unfit(sources, roles.features), files)
     with _reading(files, scheduler) as by_whom:
-        meaning = _meaning(parquets.values(sources, roles.target), roles.target)
+        meaning = _meaning(parquet.values(sources, roles.target), roles.target)
         notes = [*_notes(roles), *_id_notes(sources, roles)]
         read_as = f"{plural(len(files), 'Parquet file')}, streamed{by_whom}"
         yield _problem(ask, roles, meaning, notes, files, scheduler, read_as)
@@ -106,7 +106,7 @@ def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
     if scheduler is None:
         yield ""
         return
-    with cluster.joined(scheduler) as client:
+    with schedulers.joined(scheduler) as client:
         yield f" by {plural(_reading_workers(client, files), 'worker')} of {scheduler}"
 
 
@@ -157,9 +157,9 @@ def _refuse_options(ctx: click.Context, why: str) -> None:
 def _refuse_columns(found: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
     if not found:
         return
-    names = list(dict.fromkeys(name for columns in found.values() for name in columns))
-    parts = "; ".join(f"{what} in {faults.enumerated(columns)}" for what, columns in found.items())
-    drops = " ".join(f"--drop {quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
+    names = list(dict.fromkeys(name for named in found.values() for name in named))
+    parts = "; ".join(f"{what} in {columns.enumerated(named)}" for what, named in found.items())
+    drops = " ".join(f"--drop {shell_quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
     where = files[0] if len(files) == 1 else f"the table in {files[0]} and {len(files) - 1} more"
     raise fl.InputError(f"{where} has {parts}: leave out with {drops}, or change the files first.")
 
@@ -176,13 +176,13 @@ def _gaps(look: ColumnLook, names: tuple[str, ...]) -> dict[str, dict[str, str]]
 def _counting_notes(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
     enough = look.last - look.first >= 2
     return [
-        f"column '{name}' numbers the rows; if it is not a measurement, use --id {quoted(name)}."
+        f"column '{name}' numbers the rows; if it is not a measurement, use --id {shell_quoted(name)}."
         for name, counting in zip(names, look.counting & enough, strict=True)
         if counting
     ]
 
 
-def _meaning(found: parquets.Found, target: str) -> dict[Any, Any]:
+def _meaning(found: parquet.Found, target: str) -> dict[Any, Any]:
     """The label of each value of the target, the same as for a file in memory; refused unless there are two."""
     rows = sum(found.rows.values()) + found.missing
     if found.missing:
@@ -202,8 +202,8 @@ def _refuse_sizes(sizes: dict[Any, int], target: str) -> None:
     if len(sizes) != 2:
         raise fl.InputError(
             f"the target column '{target}' has {len(sizes)} different {'value' if len(sizes) == 1 else 'values'} "
-            f"({listed(sizes)}), and a table that is read in blocks needs two: keep the rows of two classes, or join "
-            f"some of them."
+            f"({quoted_list(sizes)}), and a table that is read in blocks needs two: keep the rows of two classes, or "
+            f"join some of them."
         )
     label, rows = min(sizes.items(), key=lambda item: item[1])
     if rows < 2:
@@ -220,7 +220,7 @@ def _notes(roles: Roles) -> list[str]:
 def _id_notes(sources: tuple[Any, ...], roles: Roles) -> list[str]:
     if roles.id is None:
         return []
-    rows, values, example = parquets.repeated(sources, roles.id)
+    rows, values, example = parquet.repeated(sources, roles.id)
     if not rows:
         return []
     return [

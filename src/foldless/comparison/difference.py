@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless._check import Floats, as_numbers, as_probabilities, in_open_interval
+from foldless.checks import Floats, as_numbers, as_probabilities, in_open_interval
 from foldless.errors import InputError
 
 # Probabilities at which knots are placed, evenly spaced in log odds: fine in the tails as in the middle.

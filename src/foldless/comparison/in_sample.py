@@ -4,7 +4,7 @@ With s_ab = w_a'S*w_b, the covariance of the K scores is W'Sigma W = s / Wishart
 
     delta_k = (w_k'(m1* - m0*) + c (W'Sigma W)^(1/2) Z)_k / sqrt(w_k'Sigma w_k),     c^2 = 1/nu0* + 1/nu1*
 
-and every delta_k alone has the law of `foldless.in_sample.separation`. Fixed Sobol points
+and every delta_k alone has the law of `foldless.honest.in_sample.separation`. Fixed Sobol points
 take the place of random draws.
 """
 
@@ -17,16 +17,15 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri
 
-from foldless._check import Floats, is_sparse
-from foldless.anatomy import LinearView
+from foldless.checks import Floats, is_sparse
 from foldless.comparison.difference import Difference
-from foldless.comparison.draws import spread_out
-from foldless.comparison.paired import SAME
-from foldless.conjugate import ScorePosterior
-from foldless.effect import SQRT2
+from foldless.comparison.paired import SAME, spread_out
 from foldless.errors import PriorError
-from foldless.in_sample import score_posterior, view_posterior
-from foldless.prior import Prior
+from foldless.honest.in_sample import score_posterior, view_posterior
+from foldless.laws.conjugate import ScorePosterior
+from foldless.laws.effect import SQRT2
+from foldless.laws.prior import Prior
+from foldless.model.view import LinearView
 
 DRAWS = 1 << 14
 

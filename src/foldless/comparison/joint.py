@@ -1,27 +1,175 @@
-"""The joint posterior of several classifiers on the same rows, by either method."""
+"""The joint posterior of several classifiers on the same rows."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from foldless._check import Floats, known_method
-from foldless.anatomy import take_apart
-from foldless.auc import AUCPosterior
-from foldless.comparison.difference import Difference
+import numpy as np
+from scipy.special import ndtr
+
+from foldless.checks import Floats, known_method
+from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.in_sample import in_sample_joint
-from foldless.comparison.loo import LooJoint
-from foldless.comparison.paired import paired_evidence
+from foldless.comparison.paired import LEAST, TAIL_DF, PairedEvidence, center, paired_evidence, typical_gap, wins
 from foldless.errors import FoldlessWarning, TrustWarning, warn_user
 from foldless.estimate import auc_posterior
-from foldless.findings.answer import auc_answer
 from foldless.findings.quick import quick_notes
+from foldless.findings.scores import auc_answer
 from foldless.honest.analysis import Analysis
-from foldless.honest.posterior import EffectPrior
-from foldless.prior import Prior
-from foldless.sources import refuse_stream
+from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
+from foldless.honest.statistic import SeparationStatistic
+from foldless.laws.effect import SQRT2
+from foldless.laws.prior import Prior
+from foldless.model.view import take_apart
+from foldless.results.auc import AUCPosterior
+from foldless.tables import refuse_stream
+
+# ---- The joint posterior of two separations from honest scores, on a grid.
+#
+#     (dhat_a, dhat_b) | (delta_a, delta_b) ~ bivariate t with covariance V(delta_a, delta_b)
+#
+#     prior:  sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (s T) ) / (s T),
+#             s = sqrt(2 (1 - likeness)),   T = typical_gap( (delta_a + delta_b)/2 )
+#
+# pi is the prior of a single classifier; s is the length of the difference of the two standardised score directions,
+# so (delta_a - delta_b)/s is the separation of the classes along that difference. A product of two priors would let two
+# nearly equal models differ as widely as two unrelated ones; here s goes to 0 and they become one model, with prior pi.
+
+REACH = 8.0
+MIDDLE_POINTS, COARSE_POINTS, GAP_POINTS = 129, 71, 257
+MIN_DETERMINANT = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class LooJoint:
+    """Joint posterior of the AUCs of K models, from honest scores."""
+
+    evidence: PairedEvidence
+    prior: EffectPrior
+
+    def correlation(self, a: int, b: int) -> float:
+        """Correlation of the errors of the two estimates, at the estimates."""
+        if self.evidence.same(a, b):
+            return 1.0
+        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
+        va, vb, c = (
+            float(self.evidence.covariance(i, j, x, y))
+            for i, j, x, y in ((a, a, da, da), (b, b, db, db), (a, b, da, db))
+        )
+        return c / float(np.sqrt(va * vb))
+
+    def difference(self, a: int, b: int) -> Difference:
+        """Posterior of AUC_a - AUC_b. The pair is taken in one fixed order, so that both ways agree to the last bit."""
+        if self.evidence.same(a, b):
+            return Difference.none()
+        if _key(self.evidence.statistics[a]) > _key(self.evidence.statistics[b]):
+            return self.difference(b, a).mirrored()
+        return replace(self, evidence=self.evidence.among([a, b]))._of_two(0, 1)
+
+    def _of_two(self, a: int, b: int) -> Difference:
+        apart = np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
+        statistics = [self.evidence.statistics[k] for k in (a, b)]
+        if any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics):
+            middle, gap = _wide_grid(LEAST * apart)
+            log_density = self._order_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
+        else:
+            middle, gap = self._fitting_grid(a, b)
+            log_density = self._margin_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
+        delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
+        scale = apart * typical_gap(middle[:, None])
+        log_density = log_density + _log_t(gap / scale, TAIL_DF) - np.log(scale)
+        log_density = log_density + 0.5 * (self.prior.log_density(delta_a) + self.prior.log_density(delta_b))
+        return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
+
+    def prob_best(self) -> Floats:
+        """For each model, the probability that it has the largest AUC; models that are one share it."""
+        kept = [k for k in range(len(self.evidence.statistics)) if not any(self.evidence.same(k, j) for j in range(k))]
+        firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in range(len(self.evidence.statistics))]
+        chance = dict(zip(kept, self._wins(kept), strict=True))
+        return np.array([chance[j] / firsts.count(j) for j in firsts])
+
+    def _wins(self, kept: list[int]) -> Floats:
+        if len(kept) != 2:
+            return wins(self.evidence.among(kept))
+        first, _, second = self.difference(*kept).beyond(0.0)  # one question, one answer
+        return np.array([first, second])
+
+    def _margin_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+        E = self.evidence
+        va, vb = E.covariance(a, a, delta_a, delta_a), E.covariance(b, b, delta_b, delta_b)
+        c = E.covariance(a, b, delta_a, delta_b)
+        det = np.maximum(va * vb - c**2, MIN_DETERMINANT * va * vb)
+        off_a, off_b = E.statistics[a].estimate - delta_a, E.statistics[b].estimate - delta_b
+        squared = (vb * off_a**2 - 2 * c * off_a * off_b + va * off_b**2) / det
+        return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df) - 0.5 * np.log(det))
+
+    def _order_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+        """Where a model orders every pair, its margin says little: then the evidence of each model on its own.
+
+        What the two share would count twice; the weight 1/(1 + r) lets one model's evidence count once for r = 1.
+        """
+        weight = 1 / (1 + max(self.correlation(a, b), 0.0))
+        total = np.zeros(delta_a.shape)
+        for k, delta in ((a, delta_a), (b, delta_b)):
+            alone = separation_posterior(self.evidence.statistics[k], EffectPrior.flat())
+            total += np.maximum(alone.logpdf(np.clip(delta, LOW, HIGH)), -700.0)
+        return weight * total
+
+    def _fitting_grid(self, a: int, b: int) -> tuple[Floats, Floats]:
+        """Means of the two separations (M,) and differences (M, G), which follow the ridge of the likelihood."""
+        E, da, db = self.evidence, *(center(self.evidence.statistics[k]) for k in (a, b))
+        va, vb = float(E.covariance(a, a, da, da)), float(E.covariance(b, b, db, db))
+        c = float(E.covariance(a, b, da, db))
+        v_middle = max((va + vb + 2 * c) / 4, MIN_DETERMINANT)
+        slope = (va - vb) / 2 / v_middle
+        v_gap = max(va + vb - 2 * c - slope**2 * v_middle, MIN_DETERMINANT * (va + vb))
+        near = (da + db) / 2 + np.sqrt(v_middle) * np.linspace(-REACH, REACH, MIDDLE_POINTS)
+        middle = np.unique(np.concatenate([np.linspace(LOW, HIGH, COARSE_POINTS), np.clip(near, LOW, HIGH)]))
+        ridge = (da - db) + slope * (middle - (da + db) / 2)
+        return middle, ridge[:, None] + np.sqrt(v_gap) * np.linspace(-REACH, REACH, GAP_POINTS)
+
+
+def _key(s: SeparationStatistic) -> tuple[float, ...]:
+    return s.estimate, s.mean_variance, s.scale_variance, s.noise_share, s.pair_auc
+
+
+def _wide_grid(scale: float) -> tuple[Floats, Floats]:
+    """All separations in the range of the prior, with differences dense around 0 on their own scale."""
+    middle = np.linspace(LOW, HIGH, 2 * MIDDLE_POINTS + 1)
+    steps = np.linspace(-1, 1, GAP_POINTS) * np.arcsinh(REACH / scale)
+    return middle, np.tile(scale * np.sinh(steps), (middle.size, 1))
+
+
+def _log_t(x: Floats, df: float) -> Floats:
+    return np.asarray(-(df + 1) / 2 * np.log1p(np.square(x) / df))
+
+
+def _law_of_gap(middle: Floats, gap: Floats, log_density: Floats, values: Floats) -> Difference:
+    """Law of `values` (M, G), increasing along each row, under a density of (middle, gap)."""
+    density = np.exp(log_density - log_density.max())
+    cells = np.diff(gap, axis=1) * (density[:, 1:] + density[:, :-1]) / 2
+    cells *= np.gradient(middle)[:, None]
+    cells /= cells.sum()
+    mass = cells.sum(axis=1)
+    kept = mass > 1e-12 * mass.max()
+    values, cells = values[kept], cells[kept]
+    below = np.concatenate([np.zeros((len(cells), 1)), np.cumsum(cells, axis=1)], axis=1)
+    points = _knots((values[:, 1:] + values[:, :-1]).ravel() / 2, cells.ravel(), values)
+    total = np.sum([np.interp(points, v, p) for v, p in zip(values, below, strict=True)], axis=0)
+    return Difference.of(points, total)
+
+
+def _knots(values: Floats, weights: Floats, everything: Floats) -> Floats:
+    """Points at roughly the quantiles `KNOTS`, and the ends."""
+    order = np.argsort(values, kind="stable")
+    inner = np.interp(KNOTS, np.cumsum(weights[order]), values[order])
+    return np.unique(np.concatenate([[everything.min()], inner, [everything.max()]]))
+
+
+# ---- The joint posterior of several classifiers on the same rows, by either method.
 
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)
 

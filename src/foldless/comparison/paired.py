@@ -1,33 +1,47 @@
-"""How the errors of several estimates, made from the same rows, go together.
-
-The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
-row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
-(docs/compare.md has the derivation),
-
-    cov = R + T_ab,      R    from what every row contributes to both estimates
-                         T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
-    r   = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb))
-
-A pair of rows enters an estimate twice, once as (i, j) and once as (j, i): R holds the products I_ij I_ij, T the
-products of the two entries. The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the
-variance of one estimate.
-"""
+"""How the errors of several estimates from the same rows go together, and which model is best."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaincinv, ndtr, ndtri
 
-from foldless._check import Floats
-from foldless.effect import SQRT2
+from foldless.checks import Floats
 from foldless.honest.design import Ints
-from foldless.honest.result import Removed
-from foldless.honest.separation import BANDWIDTH
-from foldless.honest.statistics import SeparationStatistic
+from foldless.honest.posterior import HIGH, LOW
+from foldless.honest.scores import Removed
+from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
+from foldless.laws.effect import SQRT2
+
+# ---- Points that fill a cube evenly: the same every time, and better than random ones.
+
+
+def spread_out(count: int, dimensions: int) -> Floats:
+    """Sobol points strictly inside the unit cube, shape (count, dimensions); count a power of two."""
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(dimensions, scramble=False).random(count)
+    # The first point is the corner 0 and the others are multiples of 1/count: move them to the middle of their cells.
+    return np.asarray(points + 0.5 / count)
+
+
+# ---- How the errors of several estimates, made from the same rows, go together.
+#
+# The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
+# row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
+# (docs/compare.md has the derivation),
+#
+#     cov = R + T_ab,      R    from what every row contributes to both estimates
+#                          T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
+#     r   = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb))
+#
+# A pair of rows enters an estimate twice, once as (i, j) and once as (j, i): R holds the products I_ij I_ij, T the
+# products of the two entries. The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the
+# variance of one estimate.
 
 SAME = 1e-10  # one minus the correlation of scores, below which two models rank all rows alike
 
@@ -230,3 +244,70 @@ def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tupl
     member1 = (code1 == np.arange(first1.size)[:, None]).astype(np.float64)
     member0 = (code0 == np.arange(first0.size)[:, None]).astype(np.float64)
     return member1 @ on1[:, first0], on0[first1] @ member0.T
+
+
+# ---- Which of many models is best: draws of all their differences at once.
+#
+# The law is that of `foldless.comparison.joint` for every two of them, with the covariance of the estimates taken at
+# the estimates: so K models cost little more than two.
+
+# The separation along the difference of two classifiers' directions is typically LEAST where both are at chance, and
+# grows to SHARE of their own separation; its law has Cauchy tails. See docs/compare.md.
+LEAST, SHARE, TAIL_DF = 0.1, 0.4, 1.0
+DRAWS = 1 << 13
+MIXTURE = (np.arange(24) + 0.5) / 24  # quantiles of the scale that turns a normal law into a t
+
+
+def center(statistic: SeparationStatistic) -> Floats:
+    """The estimate, within the range of the prior."""
+    return np.asarray(np.clip(statistic.estimate, LOW, HIGH))
+
+
+def typical_gap(separation: Any) -> Any:
+    """Typical separation along the difference of the directions of two classifiers whose own is `separation`."""
+    return np.hypot(LEAST, SHARE * separation)
+
+
+def wins(evidence: PairedEvidence) -> Floats:
+    """How often each of the models, all different, comes out best."""
+    K = len(evidence.statistics)
+    if K == 1:
+        return np.ones(1)
+    estimate = np.array([float(center(s)) for s in evidence.statistics])
+    V = evidence.mean_covariance + evidence.scale_covariance * np.multiply.outer(estimate, estimate)
+    V = V * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
+    contrasts = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]
+    V = contrasts.T @ V @ contrasts
+    P = typical_gap(estimate.mean()) ** 2 * contrasts.T @ evidence.likeness @ contrasts
+    draws = _draws_of_contrasts(contrasts.T @ estimate, _positive(V), _positive(P)) @ contrasts.T
+    return np.asarray(np.bincount(draws.argmax(axis=1), minlength=K) / len(draws))
+
+
+def _draws_of_contrasts(x: Floats, V: Floats, P: Floats) -> Floats:
+    """Draws (n, K - 1) from the posterior of x_true given x ~ N(x_true, V) and a t prior with scale matrix P.
+
+    The t prior is a mixture of N(0, u P) over u; each u is weighted by the evidence of x under it.
+    """
+    u = TAIL_DF / 2 / gammaincinv(TAIL_DF / 2, MIXTURE)
+    solved = [np.linalg.solve(V + each * P, np.column_stack([x, V])) for each in u]
+    evidence = np.array(
+        [-0.5 * (np.linalg.slogdet(V + e * P)[1] + x @ s[:, 0]) for e, s in zip(u, solved, strict=True)]
+    )
+    share = np.exp(evidence - evidence.max())
+    numbers = spread_out(DRAWS, x.size + 1)
+    which = np.minimum(np.searchsorted(np.cumsum(share) / share.sum(), numbers[:, 0]), u.size - 1)
+    normal = np.asarray(ndtri(numbers[:, 1:]), dtype=np.float64)
+    out = np.empty_like(normal)
+    for k in np.unique(which):
+        mean = x - V @ solved[k][:, 0]
+        covariance = V - V @ solved[k][:, 1:]
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        out[which == k] = mean + normal[which == k] @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return out
+
+
+def _positive(matrix: Floats) -> Floats:
+    """The nearest matrix whose eigenvalues are all positive."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    floor = 1e-12 * max(float(values[-1]), np.finfo(float).tiny)
+    return np.asarray((vectors * np.maximum(values, floor)) @ vectors.T)

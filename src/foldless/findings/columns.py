@@ -1,7 +1,4 @@
-"""Columns: their figures, one by one; heavy tails; columns that look as if y had chosen them; more of them than rows.
-
-The columns are those that the classifier was judged on: after its scalers and transforms, before any step that saw y.
-"""
+"""Checks of the columns: heavy tails, columns chosen with y, too many columns, a column that gives the label away."""
 
 from __future__ import annotations
 
@@ -10,11 +7,64 @@ from typing import Any
 
 import numpy as np
 
-from foldless._check import Floats, is_sparse
-from foldless.anatomy import LinearView
+from foldless.checks import Array, Floats, column_names, is_frame, is_sparse
 from foldless.findings.finding import Finding, found
 from foldless.honest.design import Bools, Ints
-from foldless.moments import feature_moments
+from foldless.laws.moments import feature_moments
+from foldless.model.view import LinearView
+from foldless.tables.sums import project
+
+# ---- A few random projections of all rows: enough to see copies, order and spread at the cost of one pass over X.
+#
+# Columns are brought to unit spread within the classes first, so that no unit of measurement matters.
+# Rows that are near each other stay near; rows that are not stay apart in most of a dozen directions.
+
+DIRECTIONS = 12
+SKETCH_SEED = 20240301  # fixed: the same data give the same findings
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Projected rows Z (N, at most `DIRECTIONS`) and which of them are positive."""
+
+    Z: Floats
+    positive: Bools
+
+    @classmethod
+    def of(cls, view: LinearView) -> Sketch:
+        """Sketch of the rows that the classifier was judged on."""
+        mean, sd = column_spread(view.X, view.labels.positive)
+        used = np.flatnonzero(sd > 0)
+        directions = _directions(used.size)
+        weights = np.zeros((sd.size, directions.shape[1]))
+        weights[used] = directions / sd[used, None]
+        return cls(project(view.X, weights) - mean @ weights, view.labels.positive)
+
+    def by_class(self) -> tuple[Floats, Floats]:
+        """Rows of the positive class, and of the negative class."""
+        return self.Z[self.positive], self.Z[~self.positive]
+
+
+def column_spread(X: Any, positive: Bools) -> tuple[Floats, Floats]:
+    """Mean of each column, and its standard deviation within the classes; 0 for what is rounding noise."""
+    negative, other = feature_moments(X, positive)
+    mean = (negative.n * negative.mean + other.n * other.mean) / positive.size
+    sd = np.sqrt((negative.scatter + other.scatter) / positive.size)
+    return mean, np.where(sd > ROUNDING * np.abs(mean), sd, 0.0)
+
+
+def _directions(n_columns: int) -> Floats:
+    if n_columns <= DIRECTIONS:
+        return np.eye(n_columns)
+    draws = np.random.default_rng(SKETCH_SEED).standard_normal((n_columns, DIRECTIONS))
+    return np.asarray(draws / np.sqrt(n_columns))
+
+
+# ---- Columns: their figures, one by one; heavy tails; columns that look as if y had chosen them; more of them than
+# rows.
+#
+# The columns are those that the classifier was judged on: after its scalers and transforms, before any step that saw y.
 
 MAX_ROWS, MAX_COLUMNS = 5000, 10_000
 BLOCK = 1 << 20
@@ -194,3 +244,64 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
     kurtosis = 3 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
     w2 = np.sqrt(2 * (kurtosis - 1)) - 1
     return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(np.log(np.sqrt(w2))))
+
+
+# ---- A single column that knows the label, and what its owner calls it.
+
+LEAK, LEAK_OF_TWO_VALUES = 0.99, 0.95  # AUC of a single column
+LEAK_CHANCE = 1e-3  # that the best of so many useless columns does it by luck
+
+
+def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
+    """A single column that orders nearly all pairs: a result recorded as if it were a cause?"""
+    alone = np.maximum(figures.auc, 1 - figures.auc)
+    bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
+    suspects = np.flatnonzero(alone >= bound)
+    if suspects.size == 0 or _by_luck(figures) > LEAK_CHANCE:
+        return None
+    best = int(suspects[np.argmax(alone[suspects])])
+    copy = bool(figures.two_valued[best] and alone[best] >= LEAK)
+    more = f" (and {suspects.size - 1} more)" if suspects.size > 1 else ""
+    name = name_of_column(int(figures.index[best]), view, X)
+    fact = "is the label, written another way" if copy else "alone orders nearly all pairs of rows"
+    return Finding(
+        "leak",
+        "severe" if copy else "caution",
+        f"{name}{more} {fact}: its AUC without any classifier is {alone[best]:.3f}.",
+        "Ask whether it is known before the outcome is. If not, drop it and fit again; if it is, you hardly need the "
+        "other columns.",
+        float(alone[best]),
+    )
+
+
+def _by_luck(figures: ColumnFigures) -> float:
+    """Bound on the chance that one of so many useless columns reaches an AUC of `LEAK`: normal approximation."""
+    n0, n1 = figures.n0, figures.n1
+    z = (LEAK_OF_TWO_VALUES - 0.5) / np.sqrt((n0 + n1 + 1) / (12 * n0 * n1))
+    return float(figures.n_columns * 2 * np.exp(-0.5 * z * z))
+
+
+def name_of_column(j: int, view: LinearView, X: Any) -> str:
+    """The column as the user knows it, if it is recognisably one of theirs."""
+    if getattr(X, "shape", (0, 0))[1:] != view.X.shape[1:]:
+        return f"column {j} of what the classifier sees"
+    own, values = _column(X, j), _column(view.X, j).astype(np.float64)
+    if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), values):
+        return f"column {j} of what the classifier sees"
+    names = column_names(X)
+    return f"column {j}" if names is None else f"column {names[j]!r}"
+
+
+def _column(X: Any, j: int) -> Array:
+    if hasattr(X, "iloc"):  # by position: names may occur twice
+        return np.asarray(X.iloc[:, j])
+    if is_frame(X):
+        return np.asarray(X[X.columns[j]].to_numpy())
+    return np.asarray(X.tocsc()[:, [j]].toarray() if is_sparse(X) else X[:, j]).ravel()
+
+
+def _same_order(a: Floats, b: Floats) -> bool:
+    """Whether b rises (or falls) with a, so that a scaler or a log would make one of the other."""
+    order = np.argsort(a, kind="stable")
+    steps = np.diff(b[order])
+    return bool(np.all(steps >= -1e-9 * np.ptp(b)) or np.all(steps <= 1e-9 * np.ptp(b)))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from foldless import in_sample
-from foldless.anatomy import LinearView
-from foldless.auc import AUCPosterior
-from foldless.effect import SQRT2
 from foldless.errors import PriorError
 from foldless.findings.finding import Finding, found
+from foldless.honest import in_sample
 from foldless.honest.analysis import Analysis
-from foldless.honest.early import RESEMBLES
-from foldless.honest.notes import MATERIAL, POOR_MATCH
-from foldless.prior import Prior
+from foldless.honest.optimum import RESEMBLES
+from foldless.honest.scores import MATERIAL, POOR_MATCH
+from foldless.laws.effect import SQRT2
+from foldless.laws.prior import Prior
+from foldless.model.view import LinearView
+from foldless.results.auc import AUCPosterior
 
 FAR_OFF = 0.05  # in-sample against leave-one-out: AUC, and posterior standard deviations
 FAR_OFF_SDS = 2.0

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from foldless._check import Floats, is_sparse
-from foldless.anatomy import LinearView
-from foldless.findings.copies import Copies, copies_finding, exact_copies
+from foldless.checks import Floats, is_sparse
+from foldless.findings.columns import name_of_column
 from foldless.findings.finding import Finding, found
-from foldless.findings.leak import name_of_column
+from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
+from foldless.model.view import LinearView
 
 SAME = 1 - 1e-9  # squared correlation of a column with the label that leaves no doubt
 BLOCK_ENTRIES = 1 << 20

@@ -1,22 +1,26 @@
-"""What the honest scores themselves tell: their shape, their spread, outliers, perfect order, and how few they are.
-
-Everything is read off the pair-removed scores that the answer was computed from; nothing is refitted.
-"""
+"""Checks of the honest scores: shape, spread, outliers, perfect order, few rows; and the notes of an answer."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtr
 
-from foldless._check import Floats, listed
-from foldless.auc import AUCPosterior
+from foldless.checks import Floats
+from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, found
-from foldless.findings.sketch import Sketch
-from foldless.honest import notes, rates
+from foldless.honest import rates, scores
 from foldless.honest.analysis import Analysis
 from foldless.honest.design import Bools
-from foldless.honest.result import Removed
-from foldless.honest.separation import robust_scale, separation
+from foldless.honest.scores import Removed
+from foldless.honest.statistic import robust_scale, separation
+from foldless.results.auc import AUCPosterior
+from foldless.words import listed
+
+# ---- What the honest scores themselves tell: their shape, their spread, outliers, perfect order, and how few they are.
+#
+# Everything is read off the pair-removed scores that the answer was computed from; nothing is refitted.
 
 WRONG_WAY = 3.0  # standard errors below chance
 GAP, GAP_ERRORS = 0.02, 2.0  # binormal against rank AUC: what matters, and what is not chance (tails make it uncertain)
@@ -41,14 +45,14 @@ def few_rows(analysis: Analysis) -> Finding | None:
     """A class with so few independent rows that its spread is a guess."""
     fewest = min(analysis.statistic.units0, analysis.statistic.units1)
     what = "rows" if analysis.removed.groups is None else "groups"
-    told = notes.on_few_rows(fewest, what)
+    told = scores.on_few_rows(fewest, what)
     if not told:
         return None
     return Finding(
         "few rows",
         "caution",
         told[0],
-        f"Read the whole interval, not its middle; {notes.FEW_ROWS} or more {what} of each class make it reliable.",
+        f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",
         float(fewest),
     )
 
@@ -230,3 +234,22 @@ def _influence(diff: Floats, axis: int) -> Floats:
     ordered = np.where(diff == 0, 0.5, diff > 0)
     own = ordered.mean(axis=axis)
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
+
+
+# ---- From an analysis to what users get: the posterior of the AUC, and the notes that a reader must know.
+#
+# `table_notes` are what one look at the table told (`foldless.findings.quick`), the same for all models of that table.
+
+
+def auc_answer(analysis: Analysis, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
+    """The posterior of the AUC; `foldless.diagnose` looks closer."""
+    post = AUCPosterior.from_effect(
+        analysis.effect, analysis.removed.method, n0, n1, analysis.notes + table_notes, analysis.details()
+    )
+    seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
+    return replace(post, notes=post.notes + seen)
+
+
+def rate_notes(analysis: Analysis, table_notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes of results that are not about the AUC: error rates, curves, scores."""
+    return analysis.notes + table_notes + tuple(finding.note for finding in found(few_rows(analysis)))

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foldless._check import Floats
-from foldless.anatomy import LinearView
-from foldless.grid import GridEffect
-from foldless.honest import rates, remove_rows
-from foldless.honest.notes import strain
+from foldless.checks import Floats
+from foldless.honest import rates
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.result import Removed
-from foldless.honest.statistics import SeparationStatistic, statistic_of_removed
-from foldless.student import StudentEffect
+from foldless.honest.scores import Removed, remove_rows, strain
+from foldless.honest.statistic import SeparationStatistic, statistic_of_removed
+from foldless.laws.effect import GridEffect, StudentEffect
+from foldless.model.view import LinearView
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +49,7 @@ class HonestScores:
         )
 
     def _repr_html_(self) -> str:
-        from foldless._html import results
+        from foldless.cards import results
 
         return results.honest_scores(self)
 

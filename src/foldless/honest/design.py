@@ -1,10 +1,4 @@
-"""The rows of a linear model, in whichever coordinates are fewer: columns (P < N) or rows (P >= N).
-
-With P >= N every quantity of a penalised fit lives in the span of the rows. The Gram matrix K = A A' is
-factored once, K = L L' (pivoted Cholesky, so rank deficiency is no obstacle), and L, N x rank, takes the place of A:
-penalties and scores are the same in the new coordinates, c = Q'w with A = L Q'. From there on, one code path
-serves both cases, and no formula subtracts two large numbers, as K - K r (I + r K r)^-1 r K would at small penalties.
-"""
+"""The rows of a linear model in their cheaper coordinates, and the inverse Hessian as a square root."""
 
 from __future__ import annotations
 
@@ -14,10 +8,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import eigh, lapack, solve_triangular
 
-from foldless._check import Floats, is_sparse
+from foldless.checks import Floats, is_sparse
 from foldless.errors import InputError
+
+# ---- The rows of a linear model, in whichever coordinates are fewer: columns (P < N) or rows (P >= N).
+#
+# With P >= N every quantity of a penalised fit lives in the span of the rows. The Gram matrix K = A A' is
+# factored once, K = L L' (pivoted Cholesky, so rank deficiency is no obstacle), and L, N x rank, takes the place of A:
+# penalties and scores are the same in the new coordinates, c = Q'w with A = L Q'. From there on, one code path
+# serves both cases, and no formula subtracts two large numbers, as K - K r (I + r K r)^-1 r K would at small penalties.
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
@@ -173,3 +174,71 @@ def _with_far_columns(centred: Floats, far: Ints, matrix: Any, d: Floats, centre
 def _double_centred(K: Floats) -> Floats:
     mean = K.mean(axis=0)
     return np.asarray(K - mean - mean[:, None] + mean.mean())
+
+
+# ---- The inverse of the Hessian, kept as a square root, and the rows seen through it.
+#
+#     H = At' diag(D) At + diag(lam, .., lam, 0),   At = [A, 1],   G = At H^-1 At' = B B'
+#
+# Centring A with the weights D makes H block diagonal, so B = [(A - 1 m') R, 1/sqrt(sum D)] with R R' the inverse of
+# the centred block. Working with B instead of G keeps G positive semidefinite whatever the rounding.
+
+SINGULAR = 1e-13  # squared pivots of a unit-diagonal matrix below this are rounding noise
+
+
+@dataclass(frozen=True)
+class Curvature:
+    """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, and `total` = sum of D.
+
+    `centre` is None and `total` infinite without a free intercept.
+    """
+
+    root: Floats
+    centre: Floats | None
+    total: float
+
+    def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
+        """Rows of B with G = B B'."""
+        B = design.rows(index, self.centre) @ self.root
+        if self.centre is None:
+            return B
+        return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
+
+    def leverage(self, design: Design) -> Floats:
+        """G_ii of every row."""
+        lengths = design.squared_rows(self.root, self.centre)
+        return lengths if self.centre is None else lengths + 1.0 / self.total
+
+
+def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) -> Curvature:
+    """Curvature of the objective where the losses have curvature D."""
+    total = float(D.sum())
+    if free_intercept and total <= 0.0:
+        # Every row saturated: any centre will do, since no row pulls on it.
+        D = np.full_like(D, np.finfo(float).tiny)
+        total = float(D.sum())
+    centre = design.mean(D) if free_intercept else None
+    H = design.gram(D, centre)
+    H.flat[:: len(H) + 1] += lam
+    return Curvature(inverse_root(H), centre, total if free_intercept else np.inf)
+
+
+def inverse_root(H: Floats) -> Floats:
+    """R with R R' = H^-1; directions in which H vanishes are left out (pseudo-inverse).
+
+    H is first scaled to unit diagonal: columns in different units then cost no accuracy.
+    """
+    diagonal = np.sqrt(np.maximum(np.diag(H), 0.0))
+    scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+    unit = H * scale * scale[:, None]
+    lower, failed = lapack.dpotrf(unit, lower=1)
+    if failed or np.min(np.diag(lower)) ** 2 < SINGULAR * len(H):
+        return scale[:, None] * _spectral_root(unit)
+    inverse, _ = lapack.dtrtri(lower, lower=1)
+    return np.asarray(scale[:, None] * np.tril(inverse).T)
+
+
+def _spectral_root(unit: Floats) -> Floats:
+    values, vectors = eigh(unit)
+    kept = values > SINGULAR * len(unit) * values[-1]
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 
-from foldless._check import Floats, as_number
+from foldless.checks import Floats, as_number
 from foldless.errors import PriorError
-from foldless.grid import GridEffect
-from foldless.honest.statistics import SeparationStatistic
+from foldless.honest.statistic import SeparationStatistic
+from foldless.laws.effect import GridEffect
 
 LOW, HIGH = -4.0, 10.0
 SURE_ORDER = 0.9

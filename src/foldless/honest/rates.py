@@ -13,12 +13,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from foldless._check import Floats
+from foldless.checks import Floats
 from foldless.honest.design import Ints
-from foldless.honest.result import Removed
-from foldless.honest.separation import robust_scale
-from foldless.honest.statistics import clustered_square
-from foldless.student import StudentEffect
+from foldless.honest.scores import Removed
+from foldless.honest.statistic import clustered_square, robust_scale
+from foldless.laws.effect import StudentEffect
 
 # Scores whose spread is below this share of their distance from the threshold say which side they are on, no more.
 TIED = 1e-6

@@ -1,12 +1,4 @@
-"""Scores of rows under the fit that lacks them, in closed form: one row, or a pair of rows.
-
-For any set S of rows, the quadratic model of the objective at its optimum gives
-
-    z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
-
-exact for quadratic losses and one Newton step otherwise. Nothing is divided by D, which may vanish.
-All functions return shifts z(-S) - z.
-"""
+"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form."""
 
 from __future__ import annotations
 
@@ -16,8 +8,19 @@ from functools import cached_property
 
 import numpy as np
 
-from foldless._check import Floats
-from foldless.honest.design import Ints, blocks
+from foldless.checks import Floats
+from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
+from foldless.honest.objective import Objective, Readout, Removal, SameScale
+from foldless.honest.optimum import Optimum
+
+# ---- Scores of rows under the fit that lacks them, in closed form: one row, or a pair of rows.
+#
+# For any set S of rows, the quadratic model of the objective at its optimum gives
+#
+#     z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
+#
+# exact for quadratic losses and one Newton step otherwise. Nothing is divided by D, which may vanish.
+# All functions return shifts z(-S) - z.
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
@@ -131,3 +134,153 @@ def within_influence(model: LocalModel, rows: Ints, single: Floats) -> Floats:
 def column_blocks(height: int, width: int) -> Iterator[slice]:
     """Slices of range(width) such that height x slice stays in the cache."""
     return blocks(width, height, PAIRS_IN_CACHE)
+
+
+# ---- A fitted model ready for removal: the common form of a known objective and of a surrogate.
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Everything that removal needs, for all N rows.
+
+    Honest score = readout(base + gain x shift), with shifts from the quadratic model (g, D, G = B B').
+    """
+
+    positive: Bools
+    base: Floats
+    gain: float
+    g: Floats
+    D: Floats
+    design: Design
+    curvature: Curvature
+    readout: Readout
+
+    def local_model(self, rows: Ints) -> LocalModel:
+        """Quadratic model on some of the rows."""
+        return LocalModel(self.g[rows], self.D[rows], self.curvature.influence_rows(self.design, rows))
+
+    @property
+    def slope(self) -> float:
+        """Decision value per unit of shift."""
+        return self.gain * self.readout.slope
+
+    def drift(self, bystander: float) -> float:
+        """Change of the decision values of bystanders, given that of their scores."""
+        return self.readout.drift(self.gain * bystander)
+
+    def in_sample(self) -> Floats:
+        return self.readout.in_sample(self.base)
+
+    def scores(self, rows: Ints, shifts: Floats) -> Floats:
+        """Honest scores before the readout; shifts of shape (rows,) or (rows, anything)."""
+        base = self.base[rows]
+        return (base if shifts.ndim == 1 else base[:, None]) + self.gain * shifts
+
+    def lever(self, rows: Ints, scores: Floats) -> Floats:
+        """What each removed row adds to `Removal.lever`: D ((z - t) z(-S) - t z)."""
+        z, t, D = self.base[rows], np.where(self.positive[rows], 1.0, -1.0), self.D[rows]
+        if scores.ndim == 2:
+            z, t, D = z[:, None], t[:, None], D[:, None]
+        return D * ((z - t) * scores - t * z)
+
+    @cached_property
+    def mass(self) -> tuple[Floats, Floats]:
+        """Curvature of the positive rows, zero elsewhere; and of the negative rows."""
+        return self.D * self.positive, self.D * ~self.positive
+
+    def removal(self, gone1: Floats, gone0: Floats, lever: Floats) -> Removal:
+        """Summary of removed rows: their mass in each class, and their lever."""
+        return Removal(self.mass[0].sum() - gone1, self.mass[1].sum() - gone0, lever)
+
+
+def problem_at(positive: Bools, objective: Objective, design: Design, found: Optimum) -> Problem:
+    """An objective at its optimum."""
+    z, loss = found.point.scores, objective.loss
+    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, found.curvature, objective.readout)
+
+
+# ---- Honest scores when rows are independent: remove one row, or one row of each class.
+
+
+@dataclass(frozen=True, eq=False)
+class Honest:
+    """Honest scores of some rows; the fields are those of `Removed`."""
+
+    rows1: Ints
+    rows0: Ints
+    loo: Floats
+    without_pair1: Floats
+    without_pair0: Floats
+    drift: float
+    influence_sq: float
+    cluster_influence_sq: float
+
+
+def by_row(problem: Problem, rows: Ints) -> Honest:
+    """Honest scores with every row on its own; pairs among `rows` only."""
+    model, positive = problem.local_model(rows), problem.positive[rows]
+    local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
+    single = single_shifts(model)
+    shift1, shift0, bystanders = cross_shifts(model, local1, local0)
+    within = (within_influence(model, local1, single), within_influence(model, local0, single))
+    between = (_between(shift1 - single[local1, None]), _between(shift0.T - single[local0, None]))
+    sums = _scaled_sums(problem, within, between)
+    all_single = single if rows.size == problem.positive.size else _all_single(problem)
+    score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
+    return Honest(
+        rows[local1],
+        rows[local0],
+        _read_single(problem, all_single),
+        score1,
+        score0,
+        problem.drift(bystanders),
+        problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
+        problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
+    )
+
+
+def _all_single(problem: Problem) -> Floats:
+    diagonal = problem.curvature.leverage(problem.design)
+    slack = 1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE)
+    return np.asarray(diagonal * problem.g / slack)
+
+
+def _read_single(problem: Problem, shifts: Floats) -> Floats:
+    rows = np.arange(shifts.size)
+    scores = problem.scores(rows, shifts)
+    return problem.readout.without(scores, problem.removal(*problem.mass, problem.lever(rows, scores)))
+
+
+def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
+    score1, score0 = problem.scores(rows1, shift1), problem.scores(rows0, shift0.T).T
+    if isinstance(problem.readout, SameScale):
+        return score1, score0
+    lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
+    removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)
+    return problem.readout.without(score1, removed), problem.readout.without(score0, removed)
+
+
+def _between(influence: Floats) -> Floats:
+    """Column sums of squares about the column means."""
+    influence -= influence.mean(axis=0)
+    return np.asarray(np.einsum("ij,ij->j", influence, influence))
+
+
+def _scaled_sums(
+    problem: Problem, within: tuple[Floats, Floats], between: tuple[Floats, Floats]
+) -> tuple[float, float]:
+    """For each class, the sum of squared influences over its evaluated rows i and over ALL other rows j."""
+    n1 = int(np.count_nonzero(problem.positive))
+    n0 = problem.positive.size - n1
+    m1, m0 = len(within[0]), len(within[1])
+    same1, same0 = (n1 - 1) / (m1 - 1), (n0 - 1) / (m0 - 1)
+    sum1 = same1 * within[0].sum() + n0 / m0 * between[0].sum()
+    sum0 = same0 * within[1].sum() + n1 / m1 * between[1].sum()
+    return float(sum1), float(sum0)
+
+
+def _per_row(problem: Problem, sums: tuple[float, float], evaluated: tuple[int, int]) -> float:
+    """(1/N) sum_k n_k/(n_k - 1) sums_k, each class scaled up from its evaluated rows to all of them."""
+    n1 = int(np.count_nonzero(problem.positive))
+    counts = (n1, problem.positive.size - n1)
+    return sum(n / (m - 1) * s for n, m, s in zip(counts, evaluated, sums, strict=True)) / problem.positive.size

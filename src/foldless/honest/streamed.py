@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foldless import _check
-from foldless._check import Array, Floats
+from foldless import checks
+from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, Ints, with_constant
 from foldless.honest.objective import Objective
-from foldless.sources.block import Block
-from foldless.sources.matrix import LazyMatrix, Rows
-from foldless.sources.sums import finite_block_scores
+from foldless.tables.block import Block
+from foldless.tables.matrix import LazyMatrix, Rows
+from foldless.tables.sums import finite_block_scores
 
 if TYPE_CHECKING:
-    from foldless.anatomy import LinearView
+    from foldless.model.view import LinearView
 
 
 def refuse_unless_tall(view: LinearView, codes: Ints | None) -> None:
@@ -105,7 +105,7 @@ class FirstStatistic:
     def __call__(self, block: Block, target: Floats, weight: Floats, wanted: Array) -> FirstPass:
         linear = finite_block_scores(block, self.weights)
         size = _size(block.X)
-        _check.sane_size(np.array([max(size, 1.0)]))  # before it is squared; whether all is too small the whole tells
+        checks.sane_size(np.array([max(size, 1.0)]))  # before it is squared; whether all is too small the whole tells
         scores = linear + self.intercept
         loss = replace(self.loss, target=target, weight=weight)
         rows = Design(with_constant(block.X, self.constant))
@@ -191,8 +191,8 @@ def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, Stream
     statistic = FirstStatistic(objective.weights, objective.intercept, _without_rows(loss), objective.constant)
     first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted)  # type: ignore[attr-defined]
     linear = first.linear.joined()
-    _check.sane_size(np.array([first.size]))
-    _check.unequal_scores(linear)
+    checks.sane_size(np.array([first.size]))
+    checks.unequal_scores(linear)
     scores = linear + objective.intercept
     design = StreamedDesign(
         matrix,
@@ -266,7 +266,7 @@ class SquaredRows:
 
 
 def _size(X: Any) -> float:
-    values = X.data if _check.is_sparse(X) else X
+    values = X.data if checks.is_sparse(X) else X
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 

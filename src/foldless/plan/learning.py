@@ -1,4 +1,4 @@
-"""`learning_curve`: the AUC of the same classifier, trained on more rows like these; `growth` has the law."""
+"""`learning_curve`: the AUC of the same classifier trained on more rows like these."""
 
 from __future__ import annotations
 
@@ -7,21 +7,68 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import betaincinv
 
-from foldless._check import as_numbers
-from foldless.anatomy import take_apart
-from foldless.auc import AUCPosterior
+from foldless.checks import Floats, as_numbers
 from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.findings.answer import auc_answer
 from foldless.findings.quick import quick_notes
-from foldless.grid import GridEffect
-from foldless.honest import MAX_ROWS
+from foldless.findings.scores import auc_answer
 from foldless.honest.analysis import Analysis
-from foldless.honest.posterior import EffectPrior
-from foldless.honest.statistics import SeparationStatistic, noise_in_mean, noise_in_scale
-from foldless.plan import precision
-from foldless.plan.growth import grown
-from foldless.sources import refuse_stream
+from foldless.honest.posterior import HIGH, LOW, EffectPrior
+from foldless.honest.scores import MAX_ROWS
+from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
+from foldless.laws.effect import GridEffect
+from foldless.model.view import take_apart
+from foldless.plan import sample_size
+from foldless.results.auc import AUCPosterior
+from foldless.tables import refuse_stream
+
+# ---- How the separation grows with the training rows.
+#
+# Along a fitted rule w = s + e, with s what all training sets agree on and e noise of variance proportional to 1/n,
+#
+#     delta_n^2 = (s'D)^2 / (s'S s + E[e'S e]),   so   1/delta_n^2 = a + b/n,
+#
+# and the share r of the variance of the scores that is noise at n fixes both: delta_m = delta_n / sqrt(1 - r + r n/m).
+# docs/planning.md derives it and says where it fails; for that, r has a distribution and not a value.
+
+# The noise share of the honest scores overstates what more rows remove (a jackknife does), and a fixed penalty grows
+# weaker per row: r ~ Beta with this mean and concentration, from simulations and real data (docs/planning.md).
+REMOVABLE, CONCENTRATION = 0.7, 5.0
+LEAST = 0.01  # the penalty always gives way a little
+SHARES = (np.arange(15) + 0.5) / 15
+
+
+def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
+    """Posterior of delta with `factor` times the rows: a mixture over the share r of noise that goes away.
+
+    A separation below zero stays where it is: more rows do not make a rule point further the wrong way.
+    """
+    if factor == 1:
+        return effect
+    gains = 1 / np.sqrt(1 - (1 - 1 / factor) * _removable(noise_share))
+    points = _points(effect, gains)
+    density = np.mean([np.interp(points / g, effect.points, effect.density, right=0.0) / g for g in gains], axis=0)
+    density = np.where(points <= 0, np.interp(points, effect.points, effect.density, left=0.0), density)
+    with np.errstate(divide="ignore"):
+        return GridEffect(points, np.log(density))
+
+
+def _removable(noise_share: float) -> Floats:
+    """Equally likely values of r."""
+    mean = max(REMOVABLE * noise_share, LEAST)
+    return np.asarray(betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), SHARES))
+
+
+def _points(effect: GridEffect, gains: Floats) -> Floats:
+    """The old grid, stretched by each gain: fine wherever one of the parts is; a jump at 0 is kept sharp."""
+    inner = effect.points[(effect.points > 0) & (effect.points < HIGH)]
+    stretched = np.concatenate([g * inner for g in gains[:: max(1, gains.size // 5)]])
+    ends = [max(LOW, float(effect.points[0])), 0.0, 1e-9, float(gains[-1] * effect.points[-1])]
+    return np.unique(np.concatenate([effect.points[effect.points < 0], stretched, ends]))
+
+
+# ---- `learning_curve`: the AUC of the same classifier, trained on more rows like these; `growth` has the law.
 
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
@@ -87,9 +134,9 @@ class LearningCurve:
         return f"LearningCurve({points}; noise_share={self.noise_share:.2f}, method={self.method!r})"
 
     def _repr_html_(self) -> str:
-        from foldless._html import plans
+        from foldless.cards import results
 
-        return plans.learning_curve(self)
+        return results.learning_curve(self)
 
 
 def learning_curve(
@@ -158,7 +205,7 @@ def learning_curve(
             for effect, size in zip(effects, sizes, strict=True)
         ),
         half_widths=tuple(
-            precision.expected_half_width(_future(today.statistic, effect, (n0, n1), factor), known, 0.95)
+            sample_size.expected_half_width(_future(today.statistic, effect, (n0, n1), factor), known, 0.95)
             for effect, factor in zip(effects, times, strict=True)
         ),
         noise_share=today.statistic.noise_share,
@@ -173,8 +220,8 @@ def _future(
     """Today's statistic with the variances that it would have at `factor` times the rows."""
     rho = statistic.noise_share
     later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
-    before = precision.judged_rows(*counts)
-    after = precision.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
+    before = sample_size.judged_rows(*counts)
+    after = sample_size.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
     gain0, gain1 = after[0] / before[0], after[1] / before[1]
     shrunk = (1 / gain0 + 1 / gain1) / 2
     in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
@@ -189,7 +236,7 @@ def _future(
         units0=units[0],
         units1=units[1],
         df=(statistic.df + 2) * sum(after) / sum(before) - 2,
-        pair_auc=precision.likely_pair_auc(delta, *units),
+        pair_auc=sample_size.likely_pair_auc(delta, *units),
     )
 
 

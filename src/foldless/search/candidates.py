@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from foldless._steps import sklearn_names
 from foldless.errors import InputError
+from foldless.model.steps import sklearn_names
 
 Params = dict[str, Any]
 

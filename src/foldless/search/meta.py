@@ -1,4 +1,4 @@
-"""`FoldlessSearch`: looks like GridSearchCV, fits every candidate once, and judges it by its calibrated AUC."""
+"""`FoldlessSearch`: used like GridSearchCV, fits every candidate once and judges it by its calibrated AUC."""
 
 from __future__ import annotations
 
@@ -16,15 +16,59 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from foldless import _check
-from foldless.auc import AUCPosterior
+from foldless import checks
 from foldless.errors import InputError
-from foldless.honest.multi import NO_GROUPS
-from foldless.search.assess import Assessment, Judge
-from foldless.search.general import Study
+from foldless.estimate import auc_posterior
+from foldless.honest.classes import NO_GROUPS
+from foldless.results.auc import AUCPosterior
+from foldless.search.assess import Assessment, Judge, average_auc
 from foldless.search.outcome import Fitted
+from foldless.search.paths import Study
 from foldless.search.run import Found, Settings, run
-from foldless.search.score import average_auc
+
+# ---- The calibrated AUC as a scorer for scikit-learn's own tools.
+
+
+def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
+    """Posterior mean of the AUC that a fitted linear classifier has on new data, from its own training rows.
+
+    For ``scoring=`` in scikit-learn. The rows that are scored must be those that were fitted, so the "split" trains
+    and scores on everything: ``cv=[(rows, rows)]``. With folds the scorer would be given rows that the classifier
+    has not seen; it then warns (`TrustWarning`) that the weights do not belong to the rows. With more than two classes
+    it is the average AUC over pairs of classes.
+
+    Parameters
+    ----------
+    estimator : fitted linear classifier, or Pipeline ending in one
+    X, y : the rows it was fitted on
+    sample_weight : array of shape (N,), optional
+        The weights given to ``fit``; rows count alike in the AUC itself.
+    groups : array of shape (N,), optional
+        Labels of dependent rows.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, :10], y[:60]
+    >>> rows = np.arange(len(y))
+    >>> grid = {"alpha": [0.01, 1.0, 100.0]}
+    >>> search = GridSearchCV(RidgeClassifier(), grid, scoring=fl.auc_scorer, cv=[(rows, rows)]).fit(X, y)
+    >>> bool(0.9 < search.best_score_ < 1)
+    True
+    """
+    return auc_posterior(estimator, X, y, sample_weight=sample_weight, groups=groups).mean
+
+
+# ---- `FoldlessSearch`: looks like GridSearchCV, fits every candidate once, and judges it by its calibrated AUC.
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -269,7 +313,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) > 2:
             how = {"kind": self.best_posterior_.details["score"], "multi_class": self.multi_class}
             return average_auc(y, scores, self.classes_, sample_weight=sample_weight, **how)
-        labels = _check.as_labels(y, classes=self.classes_)
+        labels = checks.as_labels(y, classes=self.classes_)
         return float(roc_auc_score(labels.positive, scores, sample_weight=sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -297,7 +341,7 @@ def _check_classes(y: Any) -> None:
     try:
         kind = type_of_target(y, input_name="y", raise_unknown=True)
     except TypeError as err:  # labels that cannot be put in order
-        _check.distinct(_check.label_vector(y))
+        checks.distinct(checks.label_vector(y))
         raise InputError(f"y must hold one class per row, all of one kind ({err}).") from err
     if kind.startswith("multi") and kind != "multiclass":
         raise InputError(

@@ -1,23 +1,130 @@
-"""The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
-
-A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
-which the last one was factored (for the leave-one-out scores, which need it anyway) the new one is
-
-    k I + B' diag(D - k D_last) B,    k = lam / lam_last,
-
-nearly the identity, and a few steps of conjugate gradients take the place of a factorisation.
-"""
+"""The optimum of one L2 objective after another, each from the last one's optimum and its factorisation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
+from scipy.linalg import lapack
 
-from foldless._check import Floats
-from foldless.honest.design import Design
+from foldless.checks import Floats
+from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
 from foldless.honest.objective import Objective
-from foldless.search.factor import Factor
+from foldless.honest.optimum import MIN_PENALTY
+
+# ---- The factorisation at one fit of a family: `foldless.honest.design`, arranged for many small dense problems.
+#
+# Same matrices as there: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with At H^-1 At' = B B'. The
+# centred rows are made once for both, and the triangular inverse is put together from products of halves, which BLAS
+# does several times faster than LAPACK's own routine at a few hundred rows.
+
+LEAF = 80  # rows up to which LAPACK's triangular inverse is the faster one
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The factored Hessian of an objective at one point: coordinates u in which it is the identity.
+
+        (c, b) = T u,    T = [[R, 0], [-m'R, 1/sqrt(total)]],    scores = B u
+
+    Attributes
+    ----------
+    design : Design
+    curvature : Curvature
+        R, m and total.
+    D, lam : curvature of the losses and penalty there
+    B : array of shape (N, k), or None where it would be large
+    """
+
+    design: Design
+    curvature: Curvature
+    D: Floats
+    lam: float
+    B: Floats | None = None
+
+    @classmethod
+    def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
+        D, lam, free = objective.loss.curvature(scores), objective.lam, objective.free_intercept
+        fast = _dense(design, D, lam, free) if _is_small(design) and D.sum() > 0 else None
+        return cls(design, curvature_at(design, D, lam, free), D, lam) if fast is None else fast
+
+    def coordinates(self, u: Floats) -> tuple[Floats, float]:
+        """(c, b) = T u."""
+        near = self.curvature
+        if near.centre is None:
+            return near.root @ u, 0.0
+        c = near.root @ u[:-1]
+        return c, float(u[-1] * near.total**-0.5 - near.centre @ c)
+
+    def gradient(self, c: Floats, b: float) -> Floats:
+        """T'(c, b): a gradient in the coordinates u."""
+        near = self.curvature
+        if near.centre is None:
+            return np.asarray(near.root.T @ c)
+        return np.append(near.root.T @ (c - b * near.centre), b * near.total**-0.5)
+
+    def scores(self, u: Floats) -> Floats:
+        """B u."""
+        if self.B is not None:
+            return np.asarray(self.B @ u)
+        c, b = self.coordinates(u)
+        return self.design.scores(c) + b
+
+    def back(self, q: Floats) -> Floats:
+        """B'q."""
+        return (
+            np.asarray(q @ self.B) if self.B is not None else self.gradient(self.design.back(q, None), float(q.sum()))
+        )
+
+
+def _is_small(design: Design) -> bool:
+    A = design.matrix
+    return isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES
+
+
+def _dense(design: Design, D: Floats, lam: float, free: bool) -> Factor | None:
+    """Cholesky of H scaled to unit diagonal; None where it is nearly singular, which the honest method can handle."""
+    total = float(D.sum())
+    centre = design.mean(D) if free else None
+    A = design.matrix - centre if free else design.matrix
+    weighted = A * np.sqrt(D)[:, None]
+    H = weighted.T @ weighted
+    H.flat[:: len(H) + 1] += lam
+    scale = 1.0 / np.sqrt(np.diag(H))
+    lower, failed = lapack.dpotrf(H * scale * scale[:, None], lower=1)
+    if failed or np.min(np.diag(lower)) ** 2 < SINGULAR * len(H):
+        return None
+    root = scale[:, None] * inverse_lower(lower).T
+    B = np.empty((len(A), root.shape[1] + free))
+    np.matmul(A, root, out=B[:, : root.shape[1]])
+    if free:
+        B[:, -1] = total**-0.5
+    return Factor(design, Curvature(root, centre, total if free else np.inf), D, lam, B)
+
+
+def inverse_lower(lower: Floats) -> Floats:
+    """Inverse of a lower triangular matrix, halves first: [[P, 0], [Q, S]]^-1 = [[P^-1, 0], [-S^-1 Q P^-1, S^-1]]."""
+    n = len(lower)
+    if n <= LEAF:
+        return np.asarray(lapack.dtrtri(lower, lower=1)[0])
+    half = n // 2
+    out = np.zeros((n, n))
+    out[:half, :half] = inverse_lower(lower[:half, :half])
+    out[half:, half:] = inverse_lower(lower[half:, half:])
+    out[half:, :half] = -out[half:, half:] @ (lower[half:, :half] @ out[:half, :half])
+    return out
+
+
+# ---- The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
+#
+# A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
+# which the last one was factored (for the leave-one-out scores, which need it anyway) the new one is
+#
+#     k I + B' diag(D - k D_last) B,    k = lam / lam_last,
+#
+# nearly the identity, and a few steps of conjugate gradients take the place of a factorisation.
 
 TIGHT = 1e-8  # residual at which a fit counts as done
 MAX_STEPS = 50
@@ -125,3 +232,65 @@ def _step_length(objective: Objective, coef: Floats, dc: Floats, z: Floats, dz: 
         low, high = (step, high) if here < 0.0 else (low, step)
         step = 0.5 * (low + high)
     return low
+
+
+# ---- There and back: the columns of X, and the fewer coordinates in which a family of L2 fits is computed.
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """The design of a family, and the columns that it came from.
+
+    Attributes
+    ----------
+    design : Design
+        The columns themselves (P < N), or coordinates of the row space.
+    X : matrix of shape (N, P)
+    centre : array of shape (P,), or None
+        Mean row, where the design was centred.
+    constant : float
+        Value of the penalised column for the intercept (liblinear), 0 for none.
+    """
+
+    design: Design
+    X: Any
+    centre: Floats | None
+    constant: float
+
+    @classmethod
+    def of(cls, objective: Objective) -> Rotation:
+        free = objective.free_intercept
+        design = build_design(objective.X, constant=objective.constant, free_intercept=free)
+        centre = None
+        if free and design.pivots is not None:
+            centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
+        return cls(design, objective.X, centre, objective.constant)
+
+    def drowns(self, objective: Objective) -> bool:
+        """Whether the penalty is so weak that 1 - leverage is lost in rounding; the honest method then raises it."""
+        if self.design.pivots is None:
+            return False
+        return bool(objective.lam < MIN_PENALTY * (objective.loss.stiffness() @ self._lengths) / self.design.n_rows)
+
+    @cached_property
+    def _lengths(self) -> Floats:
+        """Squared lengths of the rows."""
+        return np.asarray(np.einsum("ij,ij->i", self.design.matrix, self.design.matrix))
+
+    def turned(self, objective: Objective, fit: Fit) -> Objective:
+        """The same objective in the coordinates of the design, with `fit` as its fitted point."""
+        return replace(objective, X=self.design.matrix, weights=fit.coef, intercept=fit.intercept, constant=0.0)
+
+    def back(self, objective: Objective, fit: Fit) -> tuple[Floats, float]:
+        """Weights on the columns of X, and the intercept, of a fit.
+
+        In the row space they follow from stationarity, lam w = -A'g, which holds as closely as the fit has converged.
+        """
+        if self.design.pivots is None:
+            return (fit.coef[:-1], self.constant * float(fit.coef[-1])) if self.constant else (fit.coef, fit.intercept)
+        pull = objective.loss.gradient(fit.scores) / -objective.lam
+        weights, total = np.asarray(self.X.T @ pull, dtype=np.float64), float(pull.sum())
+        if self.centre is None:
+            return weights, self.constant**2 * total
+        weights = weights - total * self.centre
+        return weights, fit.intercept - float(weights @ self.centre)

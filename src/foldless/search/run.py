@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from foldless import _check
-from foldless._check import Floats
-from foldless.auc import AUCPosterior
+from foldless import checks
+from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.posterior import EffectPrior
-from foldless.multiclass.refusals import known_average
+from foldless.multiclass import known_average
+from foldless.results.auc import AUCPosterior
 from foldless.search.candidates import Family, Params, apart, expand, families, param_columns
-from foldless.search.choice import RULES, ranks, simplest
-from foldless.search.general import Study, try_candidate
-from foldless.search.joint import JointAUC
-from foldless.search.outcome import Outcome, OwnFit, Tick
-from foldless.search.progress import Bar, Counter, as_progress
-from foldless.search.shared import try_family
+from foldless.search.choice import RULES, JointAUC, ranks, simplest
+from foldless.search.outcome import Bar, Counter, Outcome, OwnFit, Tick, as_progress
+from foldless.search.paths import Study, try_candidate, try_family
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,14 @@ class Settings:
     multi_class: str = "ovo"
 
     def __post_init__(self) -> None:
-        if _check.known_method(self.method) == "loo":
+        if checks.known_method(self.method) == "loo":
             EffectPrior.checked(self.prior)
         if self.rule not in RULES:
             raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
         if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
             raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
         known_average(self.multi_class)
-        _check.in_open_interval(self.level, "level")
+        checks.in_open_interval(self.level, "level")
         as_progress(self.progress)
 
 

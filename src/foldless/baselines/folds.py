@@ -1,0 +1,221 @@
+"""Cross-validation of the AUC: the standard one, and the one behind the figures of the CBAUC paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foldless.baselines.estimate import AUCEstimate, Mask, area, rank_auc, student_t
+from foldless.baselines.scores import (
+    Progress,
+    Rows,
+    Sample,
+    as_count,
+    as_groups,
+    as_sample,
+    estimator_view,
+    held_out_scores,
+    one_of,
+    random_source,
+    refit,
+    run_all,
+    take_rows,
+)
+from foldless.checks import Floats
+from foldless.errors import InputError
+
+# ---- The CV-AUC behind the figures of the CBAUC paper, kept apart because it is not cross-validation of the AUC.
+#
+# It differs from the textbook in three ways:
+#
+# 1. Every fold is thresholded at the training scores of the *full* model (without the intercept),
+#    although the fold's own model lives on another scale.
+# 2. The sign of the fold's weights is turned so that the positive class has the higher mean on the
+#    *test* fold.
+# 3. The curve is integrated between the first and the last of its points; the corners (0, 0) and
+#    (1, 1) are left out, and the area beyond the points with them.
+#
+# With few training rows the first dominates: the full model separates its training scores, and most
+# held-out scores fall into the gap, where there is no threshold. At 10 % of the ovarian data (60
+# splits, the same for all figures) 85 % of them did, and the mean was 0.64; with the corners added
+# 0.66; with each fold's own scores as thresholds 0.96; by the textbook 0.95.
+
+
+def full_model_thresholds(estimator: Any, sample: Sample) -> Floats:
+    """Training scores of the model fitted on every row, falling."""
+    scores = _direction_scores(estimator, sample, np.arange(sample.size), np.arange(sample.size))
+    return np.sort(_upright(scores, sample.positive))[::-1]
+
+
+def fold_area(estimator: Any, sample: Sample, thresholds: Floats, train: Rows, test: Rows) -> float:
+    """Unanchored area of one fold's points (FPR, TPR) at the full model's thresholds."""
+    positive = sample.positive[test]
+    scores = _upright(_direction_scores(estimator, sample, train, test), positive)
+    return area(_share_above(scores[~positive], thresholds), _share_above(scores[positive], thresholds), anchored=False)
+
+
+def _direction_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:
+    model = refit(estimator, sample, train)
+    return estimator_view(model, take_rows(sample.X, test), sample.labels.positive_label).scores
+
+
+def _upright(scores: Floats, positive: Mask) -> Floats:
+    return -scores if scores[~positive].mean() > scores[positive].mean() else scores
+
+
+def _share_above(scores: Floats, thresholds: Floats) -> Floats:
+    below = np.searchsorted(np.sort(scores), thresholds, side="left")
+    return np.asarray(1 - below / scores.size, dtype=np.float64)
+
+
+# ---- K-fold cross-validation of the AUC: the standard one, and the one behind the paper's figures.
+
+Split = tuple[Rows, Rows]
+
+POOLED_REASON = "the pooled scores come from different models, so they are not one sample"
+
+
+def cv_auc(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    folds: int = 5,
+    repeats: int = 1,
+    aggregate: str = "mean",
+    variant: str = "standard",
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    groups: Any = None,
+    progress: Progress | None = None,
+    pos_label: Any = None,
+) -> AUCEstimate:
+    """AUC by stratified, shuffled K-fold cross-validation.
+
+    The interval is Student's t over the ``folds * repeats`` values, as it is usually reported. It is
+    too narrow: the folds share training rows, so their values are correlated, and no unbiased
+    estimate of their variance exists (Bengio and Grandvalet). Where all folds agree it is a point.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or pipeline
+        Cloned for every fit, so it may be fitted or not.
+    X, y : rows and labels
+        Array, sparse matrix, or pandas or polars frame.
+    folds, repeats : int
+        Folds in each repeat (at least 2), and repeats with new folds.
+    aggregate : {"mean", "pooled"}
+        Mean of the folds' AUCs, or one AUC of all held-out scores of a repeat, averaged over repeats.
+    variant : {"standard", "published"}
+        "published" is the computation behind the paper's CV-AUC (see `foldless.baselines.folds`);
+        it needs a linear classifier and is far too low when training rows are few.
+    random_state : int, RandomState, Generator or None
+        Shuffles the folds. With a seed and one repeat the folds are those of
+        ``StratifiedKFold(folds, shuffle=True, random_state=seed)``.
+    n_jobs : int, optional
+        Workers (joblib); the result does not depend on it.
+    groups : array of shape (N,), optional
+        Rows of a group stay together (StratifiedGroupKFold).
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each fit.
+    pos_label : label, optional
+        The positive class; by default the later one in sorted order.
+
+    Returns
+    -------
+    AUCEstimate
+        With ``details["values"]``, the averaged values in order (folds, or repeats when pooled).
+
+    References
+    ----------
+    Y. Bengio and Y. Grandvalet, "No unbiased estimator of the variance of K-fold
+    cross-validation", J. Mach. Learn. Res. 5, 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> y = X[:, 0] > 0
+    >>> auc = cv_auc(RidgeClassifier(), X, y, folds=4)
+    >>> auc.method, len(auc.details["values"]), auc > 0.9
+    ('cv-mean', 4, True)
+    """
+    one_of(aggregate, "aggregate", ("mean", "pooled"))
+    one_of(variant, "variant", ("standard", "published"))
+    if variant == "published" and aggregate == "pooled":
+        raise InputError("variant='published' is a mean over folds: use aggregate='mean', or variant='standard'.")
+    sample = as_sample(estimator, X, y, pos_label)
+    splits = _splits(sample, as_count(folds, "folds", 2), as_count(repeats, "repeats", 1), random_state, groups)
+    _both_classes(sample, splits, test_too=aggregate == "mean")
+    if variant == "published":
+        task = partial(fold_area, estimator, sample, full_model_thresholds(estimator, sample))
+        return _fold_mean(run_all(task, splits, n_jobs, progress), "cv-published")
+    scores = run_all(partial(held_out_scores, estimator, sample), splits, n_jobs, progress)
+    if aggregate == "pooled":
+        return _pooled(sample, splits, scores, folds)
+    values = [rank_auc(sample.positive[test], z) for (_, test), z in zip(splits, scores, strict=True)]
+    return _fold_mean(values, "cv-mean")
+
+
+def _fold_mean(values: list[float], method: str) -> AUCEstimate:
+    center = float(np.mean(values))
+    se = float(np.std(values, ddof=1) / np.sqrt(len(values)))
+    bounds = partial(student_t, center=center, se=se, df=len(values) - 1)
+    return AUCEstimate(center, method=method, se=se, bounds=bounds, details={"values": tuple(values)})
+
+
+def _pooled(sample: Sample, splits: list[Split], scores: list[Floats], folds: int) -> AUCEstimate:
+    values = []
+    for start in range(0, len(splits), folds):
+        rows = np.concatenate([test for _, test in splits[start : start + folds]])
+        values.append(rank_auc(sample.positive[rows], np.concatenate(scores[start : start + folds])))
+    details = {"values": tuple(values)}
+    return AUCEstimate(float(np.mean(values)), method="cv-pooled", reason=POOLED_REASON, details=details)
+
+
+def _splits(sample: Sample, folds: int, repeats: int, random_state: Any, groups: Any) -> list[Split]:
+    _enough(sample, folds)
+    rng = random_source(random_state)
+    split = _by_row(sample, folds, rng) if groups is None else _by_group(sample, folds, rng, groups)
+    return [(train, test) for _ in range(repeats) for train, test in split()]
+
+
+def _by_row(sample: Sample, folds: int, rng: np.random.RandomState) -> Callable[[], Any]:
+    from sklearn.model_selection import StratifiedKFold
+
+    # One splitter drawing on one source: each call continues it, so repeats differ.
+    return partial(StratifiedKFold(folds, shuffle=True, random_state=rng).split, sample.target, sample.target)
+
+
+def _by_group(sample: Sample, folds: int, rng: np.random.RandomState, groups: Any) -> Callable[[], Any]:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    codes = as_groups(groups, sample.size)
+    n_groups = int(codes.max()) + 1
+    if n_groups < folds:
+        raise InputError(f"expected at least one group per fold, got {n_groups} groups for {folds} folds: use fewer.")
+    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=rng)
+    return partial(splitter.split, sample.target, sample.target, codes)
+
+
+def _enough(sample: Sample, folds: int) -> None:
+    labels = sample.labels
+    n, label = min((labels.n0, labels.negative_label), (labels.n1, labels.positive_label), key=lambda pair: pair[0])
+    if n >= folds:
+        return
+    advice = f"use folds={n} or fewer, or leave_pair_out_auc" if n > 1 else "it cannot be held out and trained on too"
+    raise InputError(f"expected at least {folds} rows of each class for {folds} folds, got {n} of {label!r}: {advice}.")
+
+
+def _both_classes(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
+    for train, test in splits:
+        for part, rows in (("training", train), ("test", test)):
+            if np.ptp(sample.positive[rows].astype(int)) == 0 and (part == "training" or test_too):
+                raise InputError(
+                    f"expected both classes in every fold, got a {part} part with one class, as groups keep rows "
+                    f"together: use fewer folds, another random_state, or aggregate='pooled'."
+                )

@@ -1,0 +1,302 @@
+"""The .632+ bootstrap, and leave-one-out and leave-pair-out by brute-force refits."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from foldless.baselines.estimate import AUCEstimate, rank_auc
+from foldless.baselines.scores import (
+    Progress,
+    Rows,
+    Sample,
+    as_count,
+    as_groups,
+    as_sample,
+    held_out_scores,
+    random_source,
+    run_all,
+)
+from foldless.checks import Floats
+from foldless.errors import InputError
+
+# ---- The .632+ bootstrap, for the AUC.
+
+NO_INFORMATION = 0.5
+# 1 - 1/e, the expected share of distinct rows in a bootstrap sample, rounded as in the name.
+SHARE = 0.632
+
+
+def bootstrap632plus_auc(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_bootstraps: int = 200,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    pos_label: Any = None,
+) -> AUCEstimate:
+    """AUC by the .632+ bootstrap of Efron and Tibshirani, with 0.5 as the value of no information.
+
+    With A the resubstitution AUC and B the mean out-of-bag AUC (not below 0.5),
+
+        R = (A - B) / (A - 0.5), within [0, 1], 0 when A <= B or A <= 0.5,
+        weight = 0.632 / (1 - 0.368 R),   estimate = (1 - weight) A + weight B.
+
+    Rows are drawn within each class, so that every replicate has both; a replicate that leaves no
+    row of some class out of the bag does not enter B.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or pipeline
+        Cloned for every fit, so it may be fitted or not.
+    X, y : rows and labels
+    n_bootstraps : int
+        Number of replicates.
+    random_state : int, RandomState, Generator or None
+        Draws the replicates.
+    n_jobs, progress, pos_label :
+        As in `cv_auc`.
+
+    Returns
+    -------
+    AUCEstimate
+        With ``details``: resubstitution, out_of_bag, overfitting_rate, weight, n_used.
+
+    References
+    ----------
+    B. Efron and R. Tibshirani, "Improvements on cross-validation: the .632+ bootstrap method",
+    J. Am. Stat. Assoc. 92(438), 1997.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X = np.random.default_rng(0).normal(size=(30, 20))
+    >>> y = np.arange(30) % 2  # nothing to learn
+    >>> auc = bootstrap632plus_auc(RidgeClassifier(), X, y, n_bootstraps=20)
+    >>> auc.details["out_of_bag"] < auc < auc.details["resubstitution"]
+    True
+    """
+    sample = as_sample(estimator, X, y, pos_label)
+    _need_two_rows(sample)
+    bags = _bags(sample, as_count(n_bootstraps, "n_bootstraps", 1), random_state)
+    splits = [(bag, out) for bag in bags if _both_classes(sample, out := _out_of_bag(sample, bag))]
+    if not splits:
+        raise InputError(f"no row of some class was left out in {n_bootstraps} replicates: raise n_bootstraps.")
+    everything = np.arange(sample.size)
+    task = partial(_split_auc, estimator, sample)
+    apparent, *held_out = run_all(task, [(everything, everything), *splits], n_jobs, progress)
+    return _combined(apparent, float(np.mean(held_out)), len(splits))
+
+
+def _combined(apparent: float, out_of_bag: float, n_used: int) -> AUCEstimate:
+    rate, weight = _weight(apparent, out_of_bag)
+    value = (1 - weight) * apparent + weight * max(out_of_bag, NO_INFORMATION)
+    details = {"resubstitution": apparent, "out_of_bag": out_of_bag, "overfitting_rate": rate, "weight": weight}
+    return AUCEstimate(value, method="bootstrap-632+", details={**details, "n_used": n_used})
+
+
+def _weight(apparent: float, out_of_bag: float) -> tuple[float, float]:
+    """Relative overfitting rate, and the weight that it gives to the out-of-bag AUC."""
+    lost = apparent - max(out_of_bag, NO_INFORMATION)
+    rate = lost / (apparent - NO_INFORMATION) if lost > 0 and apparent > NO_INFORMATION else 0.0
+    return rate, SHARE / (1 - (1 - SHARE) * rate)
+
+
+def _bags(sample: Sample, n_bootstraps: int, random_state: Any) -> list[Rows]:
+    # All drawn before any fit: the replicates cannot depend on how the fits are scheduled.
+    rng = random_source(random_state)
+    # Sorted labels, so that the choice of pos_label does not change the draws.
+    classes = [np.flatnonzero(sample.target == label) for label in np.unique(sample.target)]
+    return [np.concatenate([rng.choice(rows, rows.size) for rows in classes]) for _ in range(n_bootstraps)]
+
+
+def _out_of_bag(sample: Sample, bag: Rows) -> Rows:
+    return np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)
+
+
+def _both_classes(sample: Sample, rows: Rows) -> bool:
+    return bool(0 < np.count_nonzero(sample.positive[rows]) < rows.size)
+
+
+def _split_auc(estimator: Any, sample: Sample, train: Rows, test: Rows) -> float:
+    return rank_auc(sample.positive[test], held_out_scores(estimator, sample, train, test))
+
+
+def _need_two_rows(sample: Sample) -> None:
+    if min(sample.labels.n0, sample.labels.n1) < 2:
+        raise InputError(
+            f"the bootstrap needs at least two rows of each class, got {sample.labels.n0} and {sample.labels.n1}: "
+            f"a single row is in every replicate and can never be held out; collect more rows."
+        )
+
+
+# ---- Leave-one-out and leave-pair-out, by brute-force refits: the reference that closed forms are held against.
+
+LOO_REASON = "the scores come from N different models, so they are not one sample"
+PAIR_REASON = "its pairs share rows and models, so they are not a sample of independent values"
+
+
+def loo_auc(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    pos_label: Any = None,
+) -> AUCEstimate:
+    """AUC of the pooled leave-one-out scores: each row scored by a model fitted without it.
+
+    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one
+    row of a class has a slightly smaller prior for that class, and scores that row lower.
+    `leave_pair_out_auc` does not have this bias.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier or pipeline
+        Cloned for every fit, so it may be fitted or not.
+    X, y : rows and labels
+    groups : array of shape (N,), optional
+        All rows of a group are left out together.
+    sample_weight : array of shape (N,), optional
+        Passed to fit; the AUC itself is not weighted.
+    n_jobs, progress, pos_label :
+        As in `cv_auc`.
+
+    Returns
+    -------
+    AUCEstimate
+        With ``details["scores"]``, the held-out score of each row.
+
+    References
+    ----------
+    B. J. Parker, S. Günter and J. Bedo, "Stratification bias in low signal microarray studies",
+    BMC Bioinformatics 8:326, 2007.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> loo_auc(RidgeClassifier(), [[0.0], [1.0], [2.0], [4.0], [5.0], [6.0]], [0, 0, 0, 1, 1, 1])
+    AUCEstimate(1, method='leave-one-out')
+    """
+    sample = as_sample(estimator, X, y, pos_label, sample_weight)
+    codes = as_groups(groups, sample.size)
+    _trainable(sample, codes, np.arange(codes.max() + 1)[:, None])
+    tasks = [(np.array([g]), rows) for g, rows in enumerate(_parts(codes))]
+    scores = np.empty(sample.size)
+    found = run_all(partial(_scores_without, estimator, sample, codes), tasks, n_jobs, progress)
+    for (_, rows), values in zip(tasks, found, strict=True):
+        scores[rows] = values
+    value = rank_auc(sample.positive, scores)
+    return AUCEstimate(value, method="leave-one-out", reason=LOO_REASON, details={"scores": scores})
+
+
+def leave_pair_out_auc(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    groups: Any = None,
+    max_pairs: int | None = None,
+    sample_weight: Any = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    pos_label: Any = None,
+) -> AUCEstimate:
+    """AUC as the share of pairs (positive, negative) that a model fitted without both ranks rightly.
+
+    ``mean over i, j of [z_i > z_j] + [z_i = z_j] / 2``, both scored by the model fitted without rows
+    i and j, or without both their groups. One fit per pair of groups, so n0 * n1 fits without groups.
+
+    Parameters
+    ----------
+    estimator, X, y, groups, sample_weight :
+        As in `loo_auc`.
+    max_pairs : int, optional
+        Draw this many pairs at random, without replacement, when there are more.
+    random_state : int, RandomState, Generator or None
+        Chooses those pairs.
+    n_jobs, progress, pos_label :
+        As in `cv_auc`.
+
+    Returns
+    -------
+    AUCEstimate
+        With ``details["n_pairs"]`` and ``details["n_refits"]``.
+
+    References
+    ----------
+    A. Airola, T. Pahikkala, W. Waegeman, B. De Baets and T. Salakoski, "An experimental comparison
+    of cross-validation techniques for estimating the area under the ROC curve", Comput. Stat. Data
+    Anal. 55(4), 2011.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> auc = leave_pair_out_auc(RidgeClassifier(), [[0.0], [1.0], [2.0], [4.0], [5.0], [6.0]], [0, 0, 0, 1, 1, 1])
+    >>> auc, auc.details["n_refits"]
+    (AUCEstimate(1, method='leave-pair-out'), 9)
+    """
+    sample = as_sample(estimator, X, y, pos_label, sample_weight)
+    codes = as_groups(groups, sample.size)
+    pairs = _pairs(sample, None if max_pairs is None else as_count(max_pairs, "max_pairs", 1), random_state)
+    keys, owner = np.unique(np.sort(codes[pairs], axis=1), axis=0, return_inverse=True)
+    _trainable(sample, codes, keys)
+    tasks = [(key, pairs[part]) for key, part in zip(keys, _parts(owner.ravel()), strict=True)]
+    wins = np.concatenate(run_all(partial(_wins, estimator, sample, codes), tasks, n_jobs, progress))
+    details = {"n_pairs": len(pairs), "n_refits": len(tasks)}
+    return AUCEstimate(float(wins.mean()), method="leave-pair-out", reason=PAIR_REASON, details=details)
+
+
+def _pairs(sample: Sample, max_pairs: int | None, random_state: Any) -> Rows:
+    """All pairs (positive row, negative row), or a random part of them."""
+    positive, negative = np.flatnonzero(sample.positive), np.flatnonzero(~sample.positive)
+    total = positive.size * negative.size
+    chosen = np.arange(total)
+    if max_pairs is not None and max_pairs < total:
+        chosen = np.sort(random_source(random_state).choice(total, max_pairs, replace=False))
+    return np.column_stack([positive[chosen // negative.size], negative[chosen % negative.size]])
+
+
+def _parts(codes: Rows) -> list[Rows]:
+    """Positions of code 0, of code 1, and so on."""
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
+
+
+def _scores_without(estimator: Any, sample: Sample, codes: Rows, left_out: Rows, rows: Rows) -> Floats:
+    """Scores of these rows by a fit without some groups; the worker lists the rows that stay, to save memory."""
+    return held_out_scores(estimator, sample, np.flatnonzero(~np.isin(codes, left_out)), rows)
+
+
+def _wins(estimator: Any, sample: Sample, codes: Rows, left_out: Rows, pairs: Rows) -> Floats:
+    """1, 1/2 or 0 for each of the pairs that one fit decides."""
+    rows, place = np.unique(pairs, return_inverse=True)
+    z = _scores_without(estimator, sample, codes, left_out, rows)[place.reshape(pairs.shape)]
+    return np.asarray((np.sign(z[:, 0] - z[:, 1]) + 1) / 2, dtype=np.float64)
+
+
+def _trainable(sample: Sample, codes: Rows, left_out: Rows) -> None:
+    """Refuse when leaving out one of these sets of groups takes the last row of a class."""
+    for rows, label in (
+        (sample.positive, sample.labels.positive_label),
+        (~sample.positive, sample.labels.negative_label),
+    ):
+        held = np.bincount(codes, weights=rows, minlength=int(codes.max()) + 1)
+        # A pair inside one group names that group twice; its rows leave once.
+        repeated = np.diff(left_out, axis=1, prepend=-1) == 0
+        gone = np.where(repeated, 0, held[left_out]).sum(axis=1)
+        if np.any(gone >= np.count_nonzero(rows)):
+            raise InputError(
+                f"expected rows of both classes to train on, but leaving out a row (or its group) takes all "
+                f"{np.count_nonzero(rows)} of class {label!r}: collect more rows or groups of that class."
+            )

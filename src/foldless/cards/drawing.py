@@ -1,0 +1,289 @@
+"""Notebook cards: their layout, the density curve, and small pictures as inline SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from foldless import words
+
+# ---- The layout of a result on a page: title, the figure, the picture, facts, and what the reader must know.
+
+# Only inherited colours and half-transparent greys: the card takes the page's colours, light or dark.
+RULE = "rgba(128,128,128,0.4)"
+ALERT = "#d97706"
+FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif;font-size:13px;line-height:1.45"
+FRAME = f"{FONT};color:inherit;border:1px solid {RULE};border-radius:6px;padding:10px 14px;max-width:600px"
+NOTE = f"border-left:3px solid {ALERT};padding:1px 0 1px 9px;margin-top:7px;overflow-wrap:anywhere"
+ROW = "display:flex;flex-wrap:wrap;gap:6px 24px;align-items:flex-start"
+FACTS = "display:grid;grid-template-columns:max-content minmax(0,1fr);gap:1px 14px"
+
+
+def card(
+    title: str,
+    figure: str,
+    facts: Mapping[str, str],
+    *,
+    picture: str = "",
+    notes: Iterable[str] = (),
+    remark: str = "",
+) -> str:
+    """One result as HTML. Every text is escaped here; `picture` is markup from `svg`.
+
+    Examples
+    --------
+    >>> "1 &lt; 2" in card("AUC", "0.9", {"fact": "1 < 2"})
+    True
+    """
+    parts = [
+        f'<div style="font-weight:600">{escape(title)}</div>',
+        f'<div style="font-size:17px;margin:2px 0 6px">{escape(figure)}</div>',
+        f'<div style="{ROW}">{_picture(picture)}<div style="flex:1 1 250px;min-width:0">{_facts(facts)}</div></div>',
+        *(_note(note) for note in dict.fromkeys(notes)),
+        f'<div style="margin-top:6px;opacity:0.75">{escape(remark)}</div>' if remark else "",
+    ]
+    return f'<div class="foldless" style="{FRAME}">{"".join(parts)}</div>'
+
+
+def _picture(markup: str) -> str:
+    return f'<div style="flex:none;max-width:100%">{markup}</div>' if markup else ""
+
+
+def _facts(facts: Mapping[str, str]) -> str:
+    cells = "".join(
+        f'<div style="opacity:0.75">{escape(name)}</div><div style="overflow-wrap:anywhere">{escape(value)}</div>'
+        for name, value in facts.items()
+    )
+    return f'<div style="{FACTS}">{cells}</div>'
+
+
+def _note(note: str) -> str:
+    return f'<div style="{NOTE}"><b>Note:</b> {escape(note)}</div>'
+
+
+# ---- The density of a rate as a curve that can be drawn, also where it is a spike or grows without bound.
+#
+# The height over a bin is the probability of the bin divided by its width. It is finite for every
+# law, also for one whose mass is all at 1, and the area under the curve is the probability in view.
+
+Floats = npt.NDArray[np.float64]
+
+TAIL = 5e-4  # probability left out of view at each end
+NARROWEST = 0.02  # a window narrower than this would make certainty look like a spread
+MARGIN = 0.05
+BINS = 240
+
+
+class Law(Protocol):
+    """What a curve is drawn from: `RatePosterior` and its like."""
+
+    @property
+    def mean(self) -> float:
+        """Mean of the rate."""
+
+    def cdf(self, a: Any, /) -> Any:
+        """Distribution function."""
+
+    def ppf(self, q: Any, /) -> Any:
+        """Quantiles."""
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Central credible interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensityCurve:
+    """A density over `edges`, one height per bin, with the mean and the interval of the law."""
+
+    edges: Floats
+    heights: Floats
+    mean: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def outline(self) -> tuple[Floats, Floats]:
+        """x and y of the line: through the middle of each bin, and level to both ends of the window."""
+        middles = (self.edges[1:] + self.edges[:-1]) / 2
+        x = np.concatenate([self.edges[:1], middles, self.edges[-1:]])
+        return x, np.concatenate([self.heights[:1], self.heights, self.heights[-1:]])
+
+    @property
+    def shaded(self) -> tuple[Floats, Floats]:
+        """The part of the outline inside the interval, cut exactly at its ends."""
+        x, y = self.outline
+        inside = (x > self.low) & (x < self.high)
+        ends = np.array([self.low, self.high])
+        at = np.interp(ends, x, y)
+        return np.concatenate([ends[:1], x[inside], ends[1:]]), np.concatenate([at[:1], y[inside], at[1:]])
+
+
+def window(laws: Sequence[Law]) -> tuple[float, float]:
+    """The range of rates that shows every law, within [0, 1]."""
+    ends = np.array([law.ppf(np.array([TAIL, 1 - TAIL])) for law in laws])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    half = max((high - low) * (1 + 2 * MARGIN), NARROWEST) / 2
+    middle = min(max((low + high) / 2, half), 1 - half) if half < 0.5 else 0.5
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def density_curve(
+    law: Law, level: float = 0.95, within: tuple[float, float] | None = None, bins: int = BINS
+) -> DensityCurve:
+    """The curve of a law over a window, by default its own.
+
+    Examples
+    --------
+    >>> from foldless.results.auc import RatePosterior
+    >>> from foldless.laws.effect import StudentEffect
+    >>> curve = density_curve(RatePosterior(StudentEffect(1.8, 0.3, 40), 1.4))
+    >>> bool(0.998 < curve.heights @ (curve.edges[1:] - curve.edges[:-1]) < 1)
+    True
+    """
+    low, high = window([law]) if within is None else within
+    edges = np.linspace(low, high, bins + 1)
+    below = np.asarray(law.cdf(edges), dtype=np.float64)
+    # A rate of exactly 0 belongs to the first bin; one of exactly 1 is in the last one already.
+    below[0] = 0.0 if low == 0 else below[0]
+    heights = np.maximum(np.diff(below), 0.0) / np.diff(edges)
+    return DensityCurve(edges, heights, law.mean, *law.interval(level), level)
+
+
+# ---- Small pictures as inline SVG: a density, intervals of several rates, a ROC curve, a histogram.
+#
+# Lines and letters are ``currentColor``, so they follow the page; one blue that reads on white and on black
+# marks what is ours.
+
+BLUE = "#3b82f6"
+WIDTH, HEIGHT, FOOT = 250.0, 64.0, 15.0
+LETTERS = 'font-size="10" fill="currentColor" fill-opacity="0.75"'
+
+
+def _svg(width: float, height: float, description: str, body: str) -> str:
+    return (
+        f'<svg role="img" aria-label="{escape(description)}" xmlns="http://www.w3.org/2000/svg" width="{width:g}" '
+        f'height="{height:g}" viewBox="0 0 {width:g} {height:g}" style="max-width:100%;height:auto;overflow:visible">'
+        f"{body}</svg>"
+    )
+
+
+def _points(x: Floats, y: Floats) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {style}/>'
+
+
+def _text(x: float, y: float, label: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {LETTERS}>{escape(label)}</text>'
+
+
+def _dot(x: float, y: float) -> str:
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{BLUE}"/>'
+
+
+FAINT = 'stroke="currentColor" stroke-opacity="0.45"'
+BAR = f'stroke="{BLUE}" stroke-opacity="0.5" stroke-width="4"'
+DASHED = f'{FAINT} stroke-dasharray="3 3"'
+
+
+def density(curve: DensityCurve, chance: float | None = None) -> str:
+    """A density with its interval shaded, its mean as a dot, and the ends of the axis labelled."""
+    left, right = float(curve.edges[0]), float(curve.edges[-1])
+    base, top = HEIGHT, float(curve.heights.max()) or 1.0
+
+    def across(a: Floats) -> Floats:
+        return (np.asarray(a) - left) / (right - left) * WIDTH
+
+    def up(h: Floats) -> Floats:
+        return base - np.asarray(h) / top * (HEIGHT - 8)
+
+    (x, y), (sx, sy) = curve.outline, curve.shaded
+    area = f"{_points(across(sx), up(sy))} {across(sx[-1:])[0]:.1f},{base:.1f} {across(sx[:1])[0]:.1f},{base:.1f}"
+    mean = float(across(np.array([curve.mean]))[0])
+    body = [
+        f'<polygon points="{area}" fill="{BLUE}" fill-opacity="0.3"/>',
+        f'<polyline points="{_points(across(x), up(y))}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>',
+        _line(0, base, WIDTH, base, FAINT),
+        # Under a spike the shaded area is invisible; the bar shows the interval whatever the shape.
+        _line(float(across(sx[:1])[0]), base, float(across(sx[-1:])[0]), base, BAR),
+        _dot(mean, base),
+        _text(0, base + FOOT, f"{left:.3g}", "start"),
+        _text(WIDTH, base + FOOT, f"{right:.3g}", "end"),
+    ]
+    if chance is not None and left < chance < right:
+        at = float(across(np.array([chance]))[0])
+        body.append(_line(at, 4, at, base, DASHED))
+        if 30 < at < WIDTH - 30:
+            body.append(_text(at, base + FOOT, f"{chance:g}"))
+    label = f"density; mean {words.rate(curve.mean)}, interval {words.span(curve.low, curve.high)}"
+    return _svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
+
+
+def intervals(rates: Mapping[str, tuple[float, float, float]]) -> str:
+    """One row per rate (mean, low, high) on a common axis from 0 to 1."""
+    indent, step = 68.0, 17.0
+    length, base = WIDTH - indent - 6, step * len(rates) + 4
+    body = [
+        _line(indent + length * t, 2, indent + length * t, base, FAINT + ' stroke-width="0.5"') for t in (0, 0.5, 1)
+    ]
+    body += [_text(indent + length * t, base + FOOT, f"{t:g}") for t in (0, 0.5, 1)]
+    for row, (name, (mean, low, high)) in enumerate(rates.items()):
+        y = step * (row + 0.5) + 2
+        body += [
+            _text(indent - 8, y + 3.5, name, "end"),
+            _line(indent + length * low, y, indent + length * high, y, BAR),
+        ]
+        body.append(_dot(indent + length * mean, y))
+    label = "; ".join(f"{name} {words.rate(m)}, {words.span(lo, hi)}" for name, (m, lo, hi) in rates.items())
+    return _svg(WIDTH, base + FOOT + 4, label, "".join(body))
+
+
+def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
+    """Mean ROC curve, its band, and the line of chance."""
+    side, pad = 120.0, 4.0
+
+    def x(f: Floats) -> Floats:
+        return pad + np.asarray(f) * side
+
+    def y(t: Floats) -> Floats:
+        return pad + (1 - np.asarray(t)) * side
+
+    band = f"{_points(x(fpr), y(high))} {_points(x(fpr[::-1]), y(low[::-1]))}"
+    body = [
+        f'<rect x="{pad}" y="{pad}" width="{side}" height="{side}" fill="none" {FAINT}/>',
+        _line(pad, pad + side, pad + side, pad, DASHED),
+        f'<polygon points="{band}" fill="{BLUE}" fill-opacity="0.3"/>',
+        f'<polyline points="{_points(x(fpr), y(mean))}" fill="none" stroke="{BLUE}" stroke-width="1.8"/>',
+        _text(pad + side / 2, pad + side + 13, "false positive rate"),
+    ]
+    return _svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", "".join(body))
+
+
+def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
+    """Counts of values, with a dashed line at 0 where it is in view."""
+    counts, edges = np.histogram(np.asarray(values, dtype=np.float64), bins=bins)
+    wide = WIDTH / bins
+    tall = counts / counts.max() * (HEIGHT - 8)
+    bars = "".join(
+        f'<rect x="{k * wide:.1f}" y="{HEIGHT - h:.1f}" width="{wide - 0.8:.1f}" height="{h:.1f}" '
+        f'fill="{BLUE}" fill-opacity="0.55"/>'
+        for k, h in enumerate(tall)
+    )
+    left, right = float(edges[0]), float(edges[-1])
+    body = [bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT)]
+    body += [_text(0, HEIGHT + FOOT, f"{left:.3g}", "start"), _text(WIDTH, HEIGHT + FOOT, f"{right:.3g}", "end")]
+    if left < 0 < right:
+        at = -left / (right - left) * WIDTH
+        body.append(_line(at, 4, at, HEIGHT, DASHED))
+        if 30 < at < WIDTH - 30:
+            body.append(_text(at, HEIGHT + FOOT, "0"))
+    label = f"histogram of {len(values)} scores from {left:.3g} to {right:.3g}"
+    return _svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))

@@ -1,0 +1,435 @@
+"""Checks at the public edge: turn what users pass into plain arrays, or say what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foldless.errors import InputError
+from foldless.words import listed
+
+# ---- Names for kinds of arrays.
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+
+
+# ---- Parameters that have a few values only.
+
+
+def known_method(method: Any) -> str:
+    """ "loo" or "in-sample"; "auto" is "loo"."""
+    if method not in ("auto", "loo", "in-sample"):
+        raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {method!r}.")
+    return "in-sample" if method == "in-sample" else "loo"
+
+
+# ---- Single numbers, levels and probabilities.
+
+
+def as_number(value: Any, name: str) -> float:
+    """A finite real number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} must be a number, got {value!r}.") from err
+    if not np.isfinite(number):
+        raise InputError(f"{name} must be finite, got {number}.")
+    return number
+
+
+def in_open_interval(value: Any, name: str, low: float = 0.0, high: float = 1.0) -> float:
+    """A number strictly between two bounds, such as the level of an interval."""
+    number = as_number(value, name)
+    if not low < number < high:
+        raise InputError(f"{name} must lie strictly between {low:g} and {high:g}, got {value!r}.")
+    return number
+
+
+def as_numbers(value: Any, name: str) -> Floats:
+    """Numbers of any shape, none of them NaN."""
+    numbers = _converted(value, name, "numbers")
+    if np.any(np.isnan(numbers)):
+        raise InputError(f"{name} must hold numbers, got NaN.")
+    return numbers
+
+
+def as_finite_numbers(value: Any, name: str) -> Floats:
+    """Finite numbers of any shape."""
+    numbers = _converted(value, name, "numbers")
+    if not np.all(np.isfinite(numbers)):
+        raise InputError(f"{name} must be finite, got NaN or infinity.")
+    return numbers
+
+
+def as_probabilities(value: Any, name: str) -> Floats:
+    """Numbers in [0, 1], of any shape."""
+    p = _converted(value, name, "numbers between 0 and 1")
+    if not np.all((p >= 0) & (p <= 1)):
+        raise InputError(f"{name} must lie between 0 and 1, got {listed(np.ravel(p).tolist())}.")
+    return p
+
+
+def _converted(value: Any, name: str, expected: str) -> Floats:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"{name} must hold {expected}, got {value!r}.") from err
+
+
+# ---- y and groups: labels of any type.
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Two-class labels: which rows are positive, and what the two classes are called."""
+
+    positive: npt.NDArray[np.bool_]
+    negative_label: Any
+    positive_label: Any
+
+    @property
+    def n0(self) -> int:
+        return int(self.positive.size - np.count_nonzero(self.positive))
+
+    @property
+    def n1(self) -> int:
+        return int(np.count_nonzero(self.positive))
+
+
+def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
+    """Two-class labels from any vector of labels; the positive class is the later one in sorted order.
+
+    `classes`, when known from a fitted estimator, fixes the order and the set of legal labels.
+    """
+    if classes is not None:
+        labels = as_partial_labels(y, classes, pos_label=pos_label)
+        if labels.n0 and labels.n1:
+            return labels
+    values = label_vector(y)
+    found = distinct(values)
+    _two_classes(values, found)
+    negative, positive = _ordered(found.tolist(), pos_label)
+    return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
+
+
+def as_partial_labels(y: Any, classes: Any, *, pos_label: Any = None) -> Labels:
+    """Labels of a part of the data, which may lack one of the two known classes."""
+    values = label_vector(y)
+    known = np.ravel(np.asarray(classes)).tolist()
+    if len(known) != 2:
+        raise InputError(f"classes must name two classes, got {len(known)} ({listed(known)}).")
+    strangers = [v for v in distinct(values).tolist() if v not in known]
+    if strangers:
+        raise InputError(f"y has unknown labels: {listed(strangers)}; the two classes are {listed(known)}.")
+    negative, positive = _ordered(known, pos_label)
+    return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
+
+
+def label_vector(y: Any) -> Array:
+    values = _plain_labels(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        got = "None" if y is None else f"an array of shape {values.shape}"
+        raise InputError(f"y must be one label per row, got {got}.")
+    if values.size == 0:
+        raise InputError("y is empty: expected one label per row of X.")
+    if values.dtype.kind == "O" and any(isinstance(v, tuple | list | set | dict | np.ndarray) for v in values):
+        raise InputError("y must be one label per row, got rows with several: use text or numbers as labels.")
+    missing = _count_missing(values)
+    if missing:
+        raise InputError(f"y has {missing} missing label(s): drop those rows from X and y.")
+    return values
+
+
+def _plain_labels(y: Any) -> Array:
+    if hasattr(y, "to_numpy"):
+        return np.asarray(y.to_numpy())
+    values = np.asarray(y)
+    # A NaN among strings would silently become the class "nan".
+    if values.dtype.kind in "US" and not isinstance(y, np.ndarray):
+        return np.asarray(y, dtype=object)
+    return values
+
+
+def _count_missing(values: Array) -> int:
+    if values.dtype.kind in "mM":
+        return int(np.count_nonzero(np.isnat(values)))
+    if values.dtype.kind == "f":
+        return int(np.count_nonzero(~np.isfinite(values)))
+    if values.dtype.kind == "O":
+        # NaN differs from itself; pandas' NA refuses the comparison altogether.
+        return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or bool(v != v) for v in values)
+    return 0
+
+
+def distinct(values: Array, name: str = "y") -> Array:
+    try:
+        return np.unique(values)
+    except TypeError as err:
+        kinds = sorted({type(v).__name__ for v in values})
+        raise InputError(
+            f"{name} mixes labels of different kinds ({', '.join(kinds)}): use one kind throughout."
+        ) from err
+
+
+def _two_classes(values: Array, found: Array) -> None:
+    if len(found) == 2:
+        return
+    if len(found) == 1:
+        raise InputError(f"y has one class only ({found.tolist()[0]!r}): an AUC needs rows of two classes.")
+    if values.dtype.kind == "f" and len(found) > 20:
+        raise InputError(f"y has {len(found)} distinct values and looks continuous: expected two classes.")
+    raise InputError(
+        f"y has {len(found)} classes ({listed(found.tolist())}), expected two: "
+        f"keep the rows of two classes, or turn y into one class against the rest."
+    )
+
+
+def _ordered(classes: Any, pos_label: Any) -> tuple[Any, Any]:
+    first, second = list(classes)
+    if np.ndim(pos_label) > 0:
+        raise InputError(f"pos_label must be one label, got {pos_label!r}: choose {first!r} or {second!r}.")
+    if pos_label is None or pos_label == second:
+        return first, second
+    if pos_label == first:
+        return second, first
+    raise InputError(f"pos_label {pos_label!r} is not a class of y: choose {first!r} or {second!r}.")
+
+
+def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
+    """Group labels as codes 0, 1, ..."""
+    labels = _plain_labels(groups)
+    if labels.shape != (n_rows,):
+        raise InputError(f"groups must be one label per row ({n_rows}), got shape {labels.shape}.")
+    if _count_missing(labels):
+        raise InputError(f"groups has {_count_missing(labels)} missing label(s): name the group of every row.")
+    return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
+
+
+def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
+    """Group codes; each class must occur in at least `fewest` groups."""
+    codes = group_codes(groups, positive.size)
+    found = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
+    if found < fewest:
+        raise InputError(
+            f"each class must occur in at least {fewest} groups, got {found}: "
+            f"use finer groups, or none if the rows are independent."
+        )
+    return codes
+
+
+# ---- Weights of classifiers and of rows, and scores.
+
+
+def as_weights(w: Any, n_features: int) -> Floats:
+    """Weights as float64 of shape (P,) or (P, K), finite and with no all-zero classifier."""
+    try:
+        W = np.asarray(w, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError("w must hold numbers: one weight per column of X.") from err
+    if W.ndim not in (1, 2):
+        raise InputError(f"w must be a vector (P,) or a matrix (P, K) of weights, got shape {W.shape}.")
+    if W.shape[0] != n_features:
+        hint = " It looks transposed: pass w.T." if W.ndim == 2 and W.shape[1] == n_features else ""
+        raise InputError(f"w has {W.shape[0]} weights but X has {n_features} columns: they must match.{hint}")
+    if W.ndim == 2 and W.shape[1] == 0:
+        raise InputError("w has no column: expected at least one classifier.")
+    if not np.all(np.isfinite(W)):
+        raise InputError("w holds NaN or infinity: the classifier did not converge; fit it again.")
+    if np.any(np.all(W == 0, axis=0)):
+        raise InputError("w is all zeros: the classifier ignores every feature, its AUC is 0.5 by definition.")
+    return W
+
+
+def sane_length(w: Floats) -> Floats:
+    """Refuse weights whose squares overflow or vanish. The AUC does not depend on their length."""
+    size = float(np.max(np.abs(w)))
+    if not 1e-100 < size < 1e100:
+        raise InputError(f"the weights are of size {size:.0e}, their squares are lost: rescale w, or X before the fit.")
+    return w
+
+
+def as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """One finite weight per row, none negative and not all zero; a single number stands for all rows."""
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as err:
+        raise InputError(f"sample_weight must be {n_rows} numbers, one per row, as given to fit.") from err
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
+        raise InputError(
+            f"sample_weight must be {n_rows} finite weights, none negative and not all zero, got shape "
+            f"{weights.shape}: pass the weights given to fit."
+        )
+    if not SMALLEST < weights.max() < LARGEST:
+        raise InputError(f"sample_weight is of size {weights.max():.0e}, its squares are lost: rescale it, and C.")
+    return weights
+
+
+def as_scores(scores: Any, dimensions: tuple[int, ...] = (1,)) -> Floats:
+    """Finite scores as float64."""
+    shape = "one number per row" if dimensions == (1,) else "an array (N,) or (N, K)"
+    try:
+        values = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)
+        z = values.astype(np.float64, casting="same_kind" if values.dtype.kind in "biufc" else "unsafe")
+    except (TypeError, ValueError) as err:
+        raise InputError(f"scores must be numbers, {shape}.") from err
+    if z.ndim not in dimensions:
+        raise InputError(f"scores must be {shape}, got shape {z.shape}.")
+    bad = int(np.count_nonzero(~np.isfinite(z)))
+    if bad:
+        raise InputError(f"scores hold {bad} NaN or infinite value(s): every row needs a finite score.")
+    return z
+
+
+def unequal_scores(scores: Floats) -> None:
+    """Refuse scores (N,) or (N, K) that are all the same, or too large or too small to be squared."""
+    with np.errstate(over="ignore"):
+        spread = float(np.max(np.ptp(scores, axis=0)))
+    if spread <= 8 * np.finfo(float).eps * float(np.max(np.abs(scores))):
+        raise InputError(
+            "all rows have the same score, so none ranks above another: check whether all rows of X are the same, or "
+            "only columns that do not vary have a weight."
+        )
+    if not SMALLEST < spread < LARGEST:
+        raise InputError(f"the scores span {spread:.0e}, and their squares are lost: rescale w, or X before the fit.")
+
+
+def finite_scores(scores: Array, X: Any) -> None:
+    """Refuse non-finite scores, naming the row and column of X that caused them."""
+    bad = ~np.isfinite(scores if scores.ndim == 1 else scores.sum(axis=1))
+    if not bad.any():
+        return
+    row = int(np.flatnonzero(bad)[0])
+    values = np.asarray(X[[row]].todense() if is_sparse(X) else X[row], dtype=np.float64).ravel()
+    culprits = np.flatnonzero(~np.isfinite(values))
+    n = int(bad.sum())
+    if culprits.size:
+        raise InputError(
+            f"X has NaN or infinity in {n} row(s); first at row {row}, column {culprits[0]}: "
+            f"impute or drop those rows before fitting."
+        )
+    raise InputError(f"the scores X @ w overflow in {n} row(s), first at row {row}: rescale X or w.")
+
+
+# ---- X: a table of numbers, sparse or dense.
+#
+# Nothing here scans X for NaN: that costs more than the answer. A NaN anywhere in a row makes the row's score
+# non-finite, so scores are checked (`foldless.checks.finite_scores`) and the culprit is looked for only when
+# that check fails.
+
+SMALLEST, LARGEST = 1e-70, 1e70  # what may be squared twice
+
+
+def is_sparse(X: Any) -> bool:
+    """True for SciPy sparse matrices and arrays, without importing scipy.sparse."""
+    return hasattr(X, "tocsr") and hasattr(X, "nnz")
+
+
+def is_frame(X: Any) -> bool:
+    """True for pandas and polars data frames."""
+    return hasattr(X, "columns") and hasattr(X, "to_numpy")
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Column names of a data frame, None for anything else."""
+    return [str(c) for c in X.columns] if is_frame(X) else None
+
+
+def as_matrix(X: Any) -> Any:
+    """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it is one."""
+    if is_sparse(X):
+        return _real(_not_empty(X.tocsr()))
+    if X is None or isinstance(X, str | bytes):
+        raise InputError(f"X must be a table of numbers, got {X!r}: pass an array or a data frame.")
+    M = _frame_to_array(X) if is_frame(X) else _to_array(X)
+    if M.ndim == 0:
+        raise InputError(f"X must be a table of numbers, got a single {type(X).__name__}.")
+    if M.ndim != 2:
+        raise InputError(
+            f"X must have two dimensions (rows x features), got {M.ndim}: use X.reshape(-1, 1) for a single feature."
+        )
+    return _real(_not_empty(M))
+
+
+def _not_empty(M: Any) -> Any:
+    if 0 in M.shape:
+        raise InputError(f"X is empty: got shape {M.shape}, expected at least one row and one column.")
+    return M
+
+
+def _to_array(X: Any) -> Array:
+    try:
+        return np.asarray(X)
+    except ValueError as err:
+        raise InputError("X must be a rectangular table of numbers, got rows of unequal length.") from err
+
+
+def _real(M: Any) -> Any:
+    # Integers stay as they are: `moments.project` converts a block of rows at a time.
+    if M.dtype.kind == "f" and M.dtype.itemsize > 8:
+        return M.astype(np.float64)  # linear algebra knows no longer floats
+    if M.dtype.kind in "biuf":
+        return M
+    if M.dtype.kind in "mM":
+        raise InputError("X holds dates; expected numbers. Turn them into durations or calendar features.")
+    if M.dtype.kind == "c":
+        raise InputError("X holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
+    return _object_to_float(M)
+
+
+def _object_to_float(M: Array) -> Floats:
+    try:
+        return M.astype(np.float64)
+    except (TypeError, ValueError):
+        columns = [j for j in range(M.shape[1]) if not _converts(M[:, j])]
+    raise InputError(
+        f"X must hold numbers, got text or missing values in column {listed(columns)}: "
+        f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
+    )
+
+
+def _converts(column: Any) -> bool:
+    values = np.asarray(column)
+    if values.dtype.kind in "mMc":
+        return False
+    try:
+        values.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _frame_to_array(X: Any) -> Array:
+    M = np.asarray(X.to_numpy())
+    if M.dtype.kind in "biufc":
+        return M
+    bad = [str(c) for c in X.columns if not _converts(X[c].to_numpy())]
+    if bad:
+        raise InputError(
+            f"X must hold numbers, got text, dates, complex or missing values in column {listed(bad)}: "
+            f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
+        )
+    return np.column_stack([np.asarray(X[c].to_numpy()).astype(np.float64) for c in X.columns])
+
+
+def same_length(n_rows: int, n_labels: int, what: str = "X has {} rows") -> None:
+    """Refuse X (or scores) and y of different lengths."""
+    if n_rows != n_labels:
+        raise InputError(f"{what.format(n_rows)} but y has {n_labels} labels: they must match, row by row.")
+
+
+def sane_size(X: Any) -> None:
+    """Refuse numbers whose squares, and the squares of those, overflow or vanish."""
+    values = X.data if is_sparse(X) else X
+    size = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    if size > 0 and not SMALLEST < size < LARGEST:
+        raise InputError(
+            f"the numbers in X are of size {size:.0e}, and their squares are lost: rescale X before the fit."
+        )

@@ -1,0 +1,400 @@
+"""The columns of a file: their roles, the classes of the target, and what cannot be used, by name and count."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+import foldless as fl
+from foldless.cli.console import counted, plural
+from foldless.cli.options import Ask
+from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers
+from foldless.words import both_ends, quoted_list, shell_quoted
+
+# ---- Columns of text that were meant as something else: numbers with marks, limits of detection, dates.
+
+TEXT, STORED = "text", "numbers stored as text"
+GROUPED, DECIMAL, SIGNED = (
+    "numbers with a mark for thousands",
+    "numbers with another decimal mark",
+    "numbers with % or a currency sign",
+)
+LIMIT, DATE = "limits instead of values", "dates or times"
+MARKS = "".join(THOUSANDS.values())
+CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
+DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
+# In this order: '1.020' may mark thousands before it is a decimal number in a file of decimal commas.
+PATTERNS = {
+    GROUPED: rf"^[-+]?\d{{1,3}}(?:[{MARKS}]\d{{3}})+(?:[.,]\d+)?$",
+    DECIMAL: r"^[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?$",
+    SIGNED: r"^(?:[€$£]\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[%€$£])$",
+    LIMIT: r"^[<>≤≥]\s*=?\s*[-+]?\d[\d.,]*$",
+    DATE: rf"^(?:(?:{DAY})(?:[T ].*)?|{CLOCK})$",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What most of the words of a column are, how many rows are no numbers, and one of them."""
+
+    kind: str
+    rows: int
+    example: str
+
+    @property
+    def words(self) -> str:
+        """As it stands behind the name of the column."""
+        return f"{counted(self.rows)}, such as '{self.example[:20]}'"
+
+
+def look_at(column: Any, marks: Marks) -> Look:
+    """A column of text, looked at closely."""
+    strangers = no_numbers(column, marks)
+    if strangers.is_empty():
+        known = column.drop_nulls()
+        return Look(STORED, len(known), str(known[0]) if len(known) else "")
+    for kind, pattern in PATTERNS.items():
+        alike = strangers.str.contains(pattern)
+        if 2 * alike.sum() > len(strangers):
+            return Look(kind, len(strangers), str(strangers.filter(alike)[0]))
+    return Look(TEXT, len(strangers), str(strangers[0]))
+
+
+def advice(look: Look, marks: Marks) -> str:
+    """What to do about a column of this kind; empty for plain text, which has an option."""
+    if look.kind == GROUPED:
+        return _thousands(look.example, marks)
+    if look.kind == DECIMAL and marks.decimal == ".":
+        return "use --decimal ',' if all columns are written so, else write them all with a point"
+    return OTHER.get(look.kind, "").format(example=look.example[:20])
+
+
+OTHER = {
+    DECIMAL: "write decimals with the same mark in all columns",
+    STORED: "store them as numbers in the file",
+    SIGNED: "remove those signs in the file",
+    LIMIT: "replace cells such as '{example}', which are text, by numbers",
+    DATE: "turn dates into numbers, such as days since the first",
+}
+
+
+def _thousands(example: str, marks: Marks) -> str:
+    """The options for a cell such as '3.220,25'."""
+    found = re.findall(r"[^\d+-]", example)
+    between = next(name for name, spellings in THOUSANDS.items() if found[0] in spellings)
+    decimal = found[-1] if found[-1] != found[0] and found[-1] in ".," else None
+    quoted = {"'": '"\'"', "space": "space"}.get(between, f"'{between}'")
+    # Of a point or a comma between thousands the decimal mark follows.
+    more = f" --decimal '{decimal}'" if between not in ".," and decimal not in (None, marks.decimal) else ""
+    either = decimal is None and between == "," and marks.decimal == "." and example.count(",") == 1
+    other = f" (or --decimal ',', if the {NAMES[between]} is the decimal mark)" if either else ""
+    return f"use --thousands {quoted}{more}{other}"
+
+
+# ---- Columns that cannot be used as they are: text, missing, infinite, negative under a logarithm. By name and count.
+
+CELLS = 2**22  # cells that are looked at in one go
+SHOWN = 5
+MISSING_MARKS = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
+HELP = {TEXT: "--one-hot", "missing values": "--impute median"}
+HELP_WITH = {
+    "dates or times": "turn dates into numbers, such as days since the first",
+    "values below 0": "do without --log",
+    "infinite values": "correct or remove those rows",
+}
+MOSTLY = 0.5  # a column of text with fewer words than this share of its cells deserves a note
+DIFFERENT = 0.5  # a column of text with more different words than this share of the rows deserves a note
+
+
+@dataclass(frozen=True)
+class Handled:
+    """What the user asked to have handled."""
+
+    impute: bool
+    one_hot: bool
+    log: bool
+
+
+def refuse(
+    loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path, remedy: str, id_: str | None = None
+) -> None:
+    """One message about everything that is wrong, with the options that help."""
+    counts = _counts(loaded.X)
+    numeric = [k for k, name in enumerate(names) if name not in loaded.texts and name not in loaded.strange]
+    rows = len(loaded.X)
+    empty = {names[k]: "" for k in numeric if counts["missing"][k] == rows}
+    looks = {} if handled.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
+    bad = {
+        **_by_kind({name: (look.kind, look.words) for name, look in looks.items()}, loaded.strange),
+        "no value at all": empty,
+        "missing values": {} if handled.impute else _named(counts["missing"], names, numeric, empty),
+        "infinite values": _named(counts["infinite"], names, numeric, empty),
+        "values below 0": _named(counts["negative"], names, numeric, empty) if handled.log else {},
+    }
+    found = {what: columns for what, columns in bad.items() if columns}
+    if found:
+        helps = [advice(look, loaded.marks) for look in looks.values()]
+        helps += [way for what, way in HELP_WITH.items() if what in found]
+        words = [name for name, look in looks.items() if look.kind == TEXT]
+        naming = [name for name in words if id_ is None and loaded.texts[name].n_unique() == rows]
+        raise fl.InputError(_message(found, helps, path, remedy, naming[0] if naming else None))
+
+
+def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
+    """What the reader should know about columns of text that become one column per word."""
+    notes = []
+    for name, column in texts.items():
+        look = look_at(column, marks)
+        words = column.n_unique()
+        if words > max(20, DIFFERENT * len(column)):
+            notes.append(
+                f"column '{name}' has {words} different texts; if it names the rows, use --id {shell_quoted(name)}."
+            )
+        if look.kind != TEXT:
+            notes.append(
+                f"column '{name}' holds {look.kind} ({look.words}), and each became a word of its own: "
+                f"{advice(look, marks)}, unless that is meant."
+            )
+        elif look.rows < MOSTLY * (len(column) - column.null_count()):
+            notes.append(
+                f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows)}); each of "
+                f"its numbers became a word of its own."
+            )
+        if column.null_count():
+            notes.append(f"column '{name}' has no text in {counted(column.null_count())}: that is a word of its own.")
+    return notes
+
+
+def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> list[str]:
+    """Columns that count the rows, and how much was filled in."""
+    notes, X = [], loaded.X
+    for k in np.flatnonzero(np.all(np.diff(X[:3], axis=0) == 1, axis=0)) if len(X) > 2 else ():
+        if np.all(np.diff(X[:, k]) == 1):
+            notes.append(
+                f"column '{names[k]}' numbers the rows; if it is not a measurement, use --id {shell_quoted(names[k])}."
+            )
+    notes += _notes_on_marks(X, names)
+    numeric = np.array([name not in loaded.texts for name in names])
+    missing = _counts(X)["missing"] * numeric if imputed else np.zeros(1)
+    if missing.any():
+        worst = int(missing.argmax())
+        notes.append(
+            f"missing values were filled with the median of their column: {int(missing.sum())} in "
+            f"{plural(int(np.count_nonzero(missing)), 'column')}, most in '{names[worst]}' "
+            f"({counted(int(missing[worst]))})."
+        )
+    return notes
+
+
+def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
+    """Columns with a number that often stands for a missing value, several times and far from all others."""
+    found: dict[str, str] = {}
+    for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
+        for k in np.flatnonzero(np.isin(end, MISSING_MARKS)):
+            times = int(np.count_nonzero(X[:, k] == end[k]))
+            rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
+            if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
+                found[names[k]] = f"{end[k]:g} in {counted(times)}"
+    if not found:
+        return []
+    return [f"{enumerated(found)}: if that stands for a missing value, empty those cells and use --impute median."]
+
+
+def _counts(X: Any) -> dict[str, Any]:
+    """Missing, infinite and negative values of each column, counted block by block."""
+    totals = {what: np.zeros(X.shape[1], dtype=np.int64) for what in ("missing", "infinite", "negative")}
+    step = max(1, CELLS // X.shape[1])
+    for start in range(0, len(X), step):
+        block = X[start : start + step]
+        totals["missing"] += np.isnan(block).sum(axis=0)
+        totals["infinite"] += np.isinf(block).sum(axis=0)
+        totals["negative"] += (block < 0).sum(axis=0)
+    return totals
+
+
+def _named(counts: Any, names: tuple[str, ...], among: list[int], apart: dict[str, str]) -> dict[str, str]:
+    return {names[k]: counted(int(counts[k])) for k in among if counts[k] and names[k] not in apart}
+
+
+def _by_kind(looks: dict[str, tuple[str, str]], strange: dict[str, str]) -> dict[str, dict[str, str]]:
+    found = {**looks, **{name: (what, "") for name, what in strange.items()}}
+    kinds = dict.fromkeys(kind for kind, _ in found.values())
+    return {kind: {name: words for name, (k, words) in found.items() if k == kind} for kind in kinds}
+
+
+def _message(found: dict[str, dict[str, str]], helps: list[str], path: Path, remedy: str, id_: str | None) -> str:
+    parts = [f"{what} in {enumerated(columns)}" for what, columns in found.items()]
+    names = [name for columns in found.values() for name in columns]
+    drops = " ".join(f"{'--id' if name == id_ else '--drop'} {shell_quoted(name)}" for name in names[:3])
+    drops += " and so on" if len(names) > 3 else ""
+    helpful = [way for what, way in HELP.items() if what in found]
+    ways = [f"use {' and '.join(helpful)}"] * bool(helpful)
+    ways += sorted({*helps, f"leave out with {drops}"} - {""}, key=_easiest)
+    misread = remedy and (GROUPED in found or DECIMAL in found)
+    return f"{path} has {'; '.join(parts)}: {', or '.join(ways)}{f'; {remedy}' if misread else ''}."
+
+
+def _easiest(way: str) -> tuple[int, str]:
+    """Options first, then leaving out, then work on the file."""
+    return (0 if way.startswith(("use ", "do ")) else 1 if way.startswith("leave out") else 2), way
+
+
+def enumerated(columns: dict[str, str]) -> str:
+    """Names of columns, each with what was found there; the first few and a count of the rest."""
+    words = [f"'{name}' ({words})" if words else f"'{name}'" for name, words in columns.items()]
+    rest = len(words) - SHOWN
+    return ", ".join(words[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+
+
+# ---- The target column as labels: numbers where all of them are, else text; and the label that the user typed.
+
+MOST_CLASSES = 50
+MOST_NUMBERS = 10  # different whole numbers that may be classes though some are rare
+
+
+def labels_of(column: Any, name: str) -> Any:
+    """Labels of two classes or more."""
+    gone = column.null_count()
+    if gone:
+        raise fl.InputError(f"the target column '{name}' is empty in {gone} of {len(column)} rows: remove those rows.")
+    y = as_numbers(column.to_list())
+    sizes = Counter(y.tolist())
+    if len(sizes) == 1:
+        raise fl.InputError(
+            f"the target column '{name}' has one class only ({quoted_list(sizes)}): expected two. "
+            f"Add rows of another class."
+        )
+    if len(sizes) > MOST_CLASSES:
+        raise fl.InputError(
+            f"the target column '{name}' has {len(sizes)} different values ({quoted_list(sizes)}): expected two "
+            f"classes, or a few. Is it a measurement? Then make classes of it first."
+        )
+    _refuse_rare(sizes, name)
+    return y
+
+
+def notes_on_labels(y: Any, name: str) -> list[str]:
+    """Classes that look like one class, written differently."""
+    written: dict[str, list[str]] = {}
+    for label in np.unique(y).tolist():
+        written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
+    return [
+        f"classes {quoted_list(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
+        f"one class, write them alike."
+        for alike in written.values()
+        if len(alike) > 1
+    ]
+
+
+def _refuse_rare(sizes: Counter[Any], name: str) -> None:
+    rare = {label: n for label, n in sizes.items() if n < 2}
+    if rare and _looks_measured(sizes):
+        raise fl.InputError(
+            f"the target column '{name}' looks like a measurement: {len(sizes)} different numbers, "
+            f"{len(rare)} of them in one row only. Expected two classes, or a few: name another "
+            f"column, or make classes of it first."
+        )
+    if rare:
+        label, n = next(iter(rare.items()))
+        raise fl.InputError(
+            f"class '{label}' of the target column '{name}' has {counted(n)}: each class needs at least two, and an "
+            f"answer worth having many more."
+        )
+
+
+def _looks_measured(sizes: Counter[Any]) -> bool:
+    """Numbers only, with decimals or with many different values."""
+    texts = [str(label).replace(",", ".") for label in sizes]
+    if not all(is_number(text) for text in texts):
+        return False
+    return len(texts) > MOST_NUMBERS or any(float(text) % 1 for text in texts)
+
+
+def as_numbers(labels: list[str]) -> Any:
+    """Labels as an array: of numbers where all of them are, else of text."""
+    if not all(is_number(v) for v in set(labels)):
+        return np.array(labels)
+    y = np.array(labels, dtype=np.float64)
+    # "1.0" was meant as 1, and is to be printed so.
+    return y.astype(np.int64) if np.all(y == np.trunc(y)) and np.all(np.abs(y) < 2**53) else y
+
+
+def chosen_label(y: Any, text: str) -> Any:
+    """The label that the user typed, in the type that the column has."""
+    found = np.unique(y).tolist()
+    same = [v for v in found if str(v) == text or (is_number(text) and v == float(text))]
+    alike = [v for v in found if str(v).lower() == text.strip().lower()]
+    if same or len(alike) == 1:
+        return (same or alike)[0]
+    raise fl.InputError(f"--positive {text!r} is not in the target column: choose one of {quoted_list(found)}.")
+
+
+# ---- Which column is the target, which names rows or groups, which are left out, and which are features.
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Names of columns."""
+
+    target: str
+    groups: str | None
+    id: str | None
+    features: tuple[str, ...]
+    unnamed: bool
+
+
+def roles_of(source: Sheet, ask: Ask) -> Roles:
+    """Look every name up that the user gave; what is left are the features."""
+    target = ask.target or source.default_target
+    if target is None:
+        raise click.UsageError(
+            f"Missing option '--target': the column with the classes. {ask.file} has {both_ends(source.names)}."
+        )
+    special = {"--target": target, "--groups": ask.groups, "--id": ask.id}
+    for name in (*special.values(), *ask.drop):
+        if name is not None:
+            _known(name, source, ask.file)
+    _refuse_two_roles(special, ask.drop)
+    taken = {*special.values(), *ask.drop, ""}
+    features = tuple(name for name in source.names if name not in taken)
+    if not features:
+        raise fl.InputError(f"{ask.file} has no column left to predict '{target}' from.")
+    return Roles(target, ask.groups, ask.id, features, "" in source.names)
+
+
+def _refuse_two_roles(special: dict[str, str | None], drop: tuple[str, ...]) -> None:
+    seen: dict[str, str] = {}
+    for option, name in special.items():
+        if name is None:
+            continue
+        if name in drop:
+            what = "the target" if option == "--target" else f"given as {option}"
+            raise fl.InputError(f"'{name}' is {what}: it cannot be dropped as well.")
+        if name in seen and {seen[name], option} != {"--groups", "--id"}:
+            raise fl.InputError(f"'{name}' is given as {seen[name]} and as {option}: a column has one part to play.")
+        seen[name] = option
+
+
+def _known(name: str, source: Sheet, path: Path) -> None:
+    columns = (*source.names, *source.others)
+    if name not in columns:
+        raise fl.InputError(f"{path} has no column '{name}'{_hint(name, columns, source)}")
+
+
+def _hint(name: str, columns: tuple[str, ...], source: Sheet) -> str:
+    lowered = {c.lower(): c for c in columns}
+    close = get_close_matches(name.lower(), list(lowered), n=1)
+    if close:
+        return f": did you mean '{lowered[close[0]]}'?"
+    if all(is_number(c) for c in columns):
+        return ": its first line holds numbers only, expected the names of the columns."
+    if len(columns) == 1 and source.remedy:
+        return f": its only column is {quoted_list(columns)}; {source.remedy}."
+    return f": its columns are {both_ends(columns)}."

@@ -1,0 +1,340 @@
+"""`compare` and `compare_many`: which of several classifiers is better, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from foldless.cards import results
+from foldless.checks import as_number
+from foldless.comparison.difference import Difference
+from foldless.comparison.joint import How, Judged, judged
+from foldless.errors import InputError
+from foldless.results.auc import AUCPosterior
+
+# ---- `compare`: which of two classifiers is better, and `Comparison`, its answer.
+
+Method = Literal["auto", "loo", "in-sample"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Posterior of the difference AUC_a - AUC_b of two classifiers on the same rows.
+
+    Attributes
+    ----------
+    difference : Difference
+        Its law: mean, sd, interval, cdf, ppf, pdf, sample. Exactly 0 for two classifiers that rank all rows alike.
+    rope : float
+        Differences up to this size count as practically equal.
+    a, b : AUCPosterior
+        Each classifier on its own, as `auc_posterior` has it. The mean of the difference need not be the difference of
+        these two means, nor have its sign: it is estimated from ranks, in which the noise of shared rows drops out, and
+        has a prior of its own, which draws small differences towards 0 (docs/compare.md).
+    correlation : float
+        How the errors of the two estimates go together; the closer to 1, the smaller the differences that show.
+    names : (str, str)
+    method : str
+        "loo", "loo-surrogate" or "in-sample".
+    notes : tuple of str
+        What a reader of the number must know.
+    """
+
+    difference: Difference
+    rope: float
+    a: AUCPosterior
+    b: AUCPosterior
+    correlation: float
+    names: tuple[str, str]
+    method: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def prob_a_better(self) -> float:
+        """P(AUC_a > AUC_b + rope)."""
+        return self.difference.beyond(self.rope)[0]
+
+    @property
+    def prob_rope(self) -> float:
+        """P(-rope <= AUC_a - AUC_b <= rope): 0 for rope = 0, unless the two are one, then 1."""
+        return self.difference.beyond(self.rope)[1]
+
+    @property
+    def prob_b_better(self) -> float:
+        """P(AUC_b > AUC_a + rope)."""
+        return self.difference.beyond(self.rope)[2]
+
+    def with_rope(self, rope: float) -> Comparison:
+        """The same comparison, with another idea of what is practically equal."""
+        return replace(self, rope=checked_rope(rope))
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything worth printing, as a plain dict."""
+        low, high = self.difference.interval(level)
+        return {
+            "a": self.names[0],
+            "b": self.names[1],
+            "auc_a": self.a.mean,
+            "auc_b": self.b.mean,
+            "difference": self.difference.mean,
+            "sd": self.difference.sd,
+            "level": level,
+            "low": low,
+            "high": high,
+            "rope": self.rope,
+            "prob_a_better": self.prob_a_better,
+            "prob_rope": self.prob_rope,
+            "prob_b_better": self.prob_b_better,
+            "alike": self.difference.exactly_zero,
+            "correlation": self.correlation,
+            "method": self.method,
+            "n0": self.a.n0,
+            "n1": self.a.n1,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        if self.difference.exactly_zero:
+            first, second = self.names
+            return f"Comparison({first} - {second}: exactly 0, both rank all rows alike, method={self.method!r})"
+        low, high = self.difference.interval()
+        a, rope, b = self.difference.beyond(self.rope)
+        equal = f"P(within {self.rope:g})={rope:.3f}, " if self.rope else ""
+        return (
+            f"Comparison({self.names[0]} - {self.names[1]}: {self.difference.mean:+.3f}, "
+            f"95% interval [{low:+.3f}, {high:+.3f}], P({self.names[0]} better)={a:.3f}, {equal}"
+            f"P({self.names[1]} better)={b:.3f}, method={self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return results.comparison(self)
+
+
+def compare(
+    a: Any,
+    b: Any,
+    X: Any,
+    y: Any,
+    *,
+    rope: float = 0.0,
+    method: Method = "auto",
+    prior: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """Which of two fitted linear classifiers has the larger AUC on new data, from the rows that both were fitted to.
+
+    Both were trained and are judged on the same rows, so their estimates err together, and much of the error
+    drops out of the difference. docs/compare.md derives by how much.
+
+    Parameters
+    ----------
+    a, b : fitted scikit-learn linear classifiers, Pipelines ending in one, or weights of shape (P,)
+        Any mixture of families, settings and columns; all rows of X must be those of both fits.
+    X, y : the data that both were fitted on
+    rope : float
+        Region of practical equivalence: differences of the AUCs up to this size count as equal.
+    method, prior, groups, pos_label
+        As in `auc_posterior`.
+    sample_weight : array of shape (N,), optional
+        The weights given to both fits.
+    names : pair of str
+        What to call the two.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression, RidgeClassifier
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = scale(X[:100, :10]), y[:100]
+    >>> first = LogisticRegression(C=0.1).fit(X, y)
+    >>> result = fl.compare(first, RidgeClassifier().fit(X, y), X, y, rope=0.01)
+    >>> bool(abs(result.prob_a_better + result.prob_rope + result.prob_b_better - 1) < 1e-12)
+    True
+    >>> fl.compare(first, first, X, y).difference.interval()
+    (0.0, 0.0)
+    """
+    rope = checked_rope(rope)
+    first, second = checked_names(names)
+    found = judged({first: a, second: b}, X, y, How(method, prior, groups, sample_weight, pos_label))
+    return comparison_of(found, first, second, rope)
+
+
+def comparison_of(found: Judged, first: str, second: str, rope: float) -> Comparison:
+    """The comparison of two of the judged models."""
+    order = list(found.posteriors)
+    i, j = order.index(first), order.index(second)
+    return Comparison(
+        found.joint.difference(i, j),
+        rope,
+        found.posteriors[first],
+        found.posteriors[second],
+        found.joint.correlation(i, j),
+        (first, second),
+        found.method,
+        found.notes,
+    )
+
+
+def checked_rope(rope: Any) -> float:
+    """A difference of AUCs, from 0 up to but not including 1."""
+    value = as_number(rope, "rope")
+    if not 0 <= value < 1:
+        raise InputError(f"rope must be a difference of AUCs from 0 to 1, such as 0.01, got {rope!r}.")
+    return value
+
+
+def checked_names(names: Any) -> tuple[str, str]:
+    """Two different names."""
+    found = (names,) if isinstance(names, str) else tuple(str(each) for each in names)
+    if len(found) != 2 or found[0] == found[1]:
+        raise InputError(f"names must be two different names, got {names!r}.")
+    return found[0], found[1]
+
+
+# ---- `compare_many`: which of several classifiers is best, and `Ranking`, its answer.
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One classifier of a ranking: its posterior, and the probability that it is the best."""
+
+    name: str
+    auc: AUCPosterior
+    prob_best: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Ranking:
+    """Classifiers on the same rows, the most likely best first.
+
+    Attributes
+    ----------
+    models : tuple of Ranked
+        With `name`, `auc` (an AUCPosterior) and `prob_best`; the probabilities add up to 1. Models that rank all rows
+        alike share theirs equally.
+    judged : Judged
+        What `between` is computed from.
+    """
+
+    models: tuple[Ranked, ...]
+    judged: Judged
+
+    @property
+    def best(self) -> str:
+        """Name of the first."""
+        return self.models[0].name
+
+    @property
+    def prob_best(self) -> dict[str, float]:
+        """The probability of each being the best, by name."""
+        return {model.name: model.prob_best for model in self.models}
+
+    @property
+    def method(self) -> str:
+        """As in `Comparison`."""
+        return self.judged.method
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers must know."""
+        return self.judged.notes
+
+    def between(self, a: str, b: str, *, rope: float = 0.0) -> Comparison:
+        """The comparison of two of the models, as `compare` has it."""
+        for name in (a, b):
+            if name not in self.judged.posteriors:
+                raise InputError(f"there is no model {name!r}: choose from {', '.join(self.judged.posteriors)}.")
+        if a == b:
+            raise InputError(f"a model is not compared with itself: choose two of {', '.join(self.judged.posteriors)}.")
+        return comparison_of(self.judged, a, b, checked_rope(rope))
+
+    def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
+        """One plain dict per model, best first."""
+        return [self._row(rank, model, level) for rank, model in enumerate(self.models, 1)]
+
+    def _row(self, rank: int, model: Ranked, level: float) -> dict[str, Any]:
+        low, high = model.auc.interval(level)
+        return {
+            "rank": rank,
+            "name": model.name,
+            "prob_best": model.prob_best,
+            "auc": model.auc.mean,
+            "level": level,
+            "low": low,
+            "high": high,
+            "method": model.auc.method,
+        }
+
+    def __repr__(self) -> str:
+        wide = max(len("model"), *(len(model.name) for model in self.models))
+        rows = self.summary()
+        lines = [
+            f"{r['rank']:>2}  {r['name']:<{wide}}  {r['prob_best']:>7.3f}  {r['auc']:.3f}  "
+            f"[{r['low']:.3f}, {r['high']:.3f}]"
+            for r in rows
+        ]
+        return "\n".join([f"    {'model':<{wide}}  P(best)  AUC    95% interval", *lines])
+
+    def _repr_html_(self) -> str:
+        return results.ranking(self)
+
+
+def compare_many(
+    models: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    method: Method = "auto",
+    prior: Any = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> Ranking:
+    """Rank fitted linear classifiers by the probability that each has the largest AUC on new data.
+
+    Parameters
+    ----------
+    models : dict of fitted classifiers by name
+        Two or more, all fitted on the rows of X.
+    X, y, method, prior, groups, sample_weight, pos_label
+        As in `compare`.
+
+    Returns
+    -------
+    Ranking
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = scale(X[:100, :10]), y[:100]
+    >>> models = {f"C = {C:g}": LogisticRegression(C=C).fit(X, y) for C in (0.01, 0.1, 1.0)}
+    >>> ranking = fl.compare_many(models, X, y)
+    >>> round(sum(ranking.prob_best.values()), 9)
+    1.0
+    >>> ranking.between("C = 0.01", "C = 1")
+    Comparison(...)
+    """
+    if not isinstance(models, Mapping) or len(models) < 2:
+        got = f"{len(models)} of them" if isinstance(models, Mapping) else type(models).__name__
+        raise InputError(f"models must be a dict of two or more fitted classifiers by name, got {got}.")
+    named = {str(name): model for name, model in models.items()}
+    if len(named) < len(models):
+        raise InputError("two models have the same name: name each differently.")
+    found = judged(named, X, y, How(method, prior, groups, sample_weight, pos_label))
+    chances = found.joint.prob_best()
+    ranked = [Ranked(name, post, float(p)) for (name, post), p in zip(found.posteriors.items(), chances, strict=True)]
+    return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), found)

@@ -1,0 +1,320 @@
+"""Checks of the rows: copies, and rows that resemble their neighbours in the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from foldless.checks import Floats, is_sparse
+from foldless.findings.columns import SKETCH_SEED, Sketch
+from foldless.findings.finding import Finding, Severity
+from foldless.honest.design import Ints
+from foldless.model.view import LinearView
+from foldless.results.auc import AUCPosterior
+from foldless.words import listed
+
+# ---- Rows that repeat other rows: a row left out is not left out while a copy of it stays in the training set.
+#
+# Exact copies are equal in every column. In a table of few distinct values equal rows are nothing unusual; they count
+# as copies only where they are more numerous than pairs of rows that differ in a single column. Indicator columns of
+# one category count as one column here; and where a handful of different rows make up a table of categories, none of
+# them is a copy.
+#
+# Near copies are closer than chance allows. Where the k nearest of N independent rows lie within r_k, and distances
+# grow as in m dimensions, a neighbour within r has probability about k (r / r_k)^m; over N rows that must stay
+# below `CHANCE`. Neither a unit of measurement nor a threshold of distance enters; m is estimated from r_k and r_(k/2).
+
+NEIGHBOURS, REFERENCES = 20, 1000
+CHANCE = 0.01
+BLOCK = 1024
+HARDLY, MANY = 0.01, 0.05  # shares of superfluous rows: below the first nothing changes, equal rows above the second do
+FALLEN = 1.0  # posterior standard deviations
+# Looked at when equal rows are compared with rows that are nearly so.
+MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
+HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
+CODINGS = 2  # of one category, such as a number and its square
+SEED = 20240302
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """Rows that belong together.
+
+    Attributes
+    ----------
+    codes : array of int, shape (N,)
+        The same for a row and its copies: fit to be passed as `groups`.
+    n_exact : int
+        Rows beyond the first of each set of equal ones.
+    n_near : int
+        Further rows that are closer to another one than chance allows.
+    n_contradicting : int
+        Rows that have a copy with the other label.
+    """
+
+    codes: Ints
+    n_exact: int
+    n_near: int
+    n_contradicting: int
+
+    @property
+    def share(self) -> float:
+        """Superfluous rows per row."""
+        return (self.n_exact + self.n_near) / self.codes.size
+
+
+def find_copies(view: LinearView, sketch: Sketch, groups: Ints | None = None) -> Copies:
+    """Copies of rows; those inside one of the `groups` are accounted for and do not count."""
+    equal = equal_rows(view.X)
+    first, usual = _repeated(view.X, equal)
+    exact = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
+    near = _outside(first[near_pairs(sketch.Z[first])], groups)
+    if usual:  # of few distinct values: distances, too, come in few sizes
+        exact, near = exact[:0], near[:0]
+    only_exact, everything = _components(exact, equal.size), _components(np.vstack([exact, near]), equal.size)
+    n_exact = equal.size - int(only_exact.max()) - 1
+    return Copies(
+        everything,
+        n_exact,
+        equal.size - int(everything.max()) - 1 - n_exact,
+        _contradicting(everything, sketch.positive),
+    )
+
+
+def exact_copies(X: Any, groups: Ints | None = None) -> Ints:
+    """A code per row, the same for a row and its exact copies, where these are nothing usual."""
+    equal = equal_rows(X)
+    first, usual = _repeated(X, equal)
+    if usual or first.size == equal.size:
+        return np.arange(equal.size)
+    return _components(_outside(np.column_stack([first[equal], np.arange(equal.size)]), groups), equal.size)
+
+
+def _repeated(X: Any, equal: Ints) -> tuple[Ints, bool]:
+    """First row of each set of equal ones, and whether such sets are nothing unusual in this table."""
+    first = np.unique(equal, return_index=True)[1]
+    return first, first.size < equal.size and not unusual(X, equal)
+
+
+def copies_finding(
+    copies: Copies, auc: AUCPosterior | None = None, together: AUCPosterior | None = None
+) -> Finding | None:
+    """The finding; `auc` is the answer as it is, `together` with copies left out together, where that is known."""
+    if copies.share == 0:
+        return None
+    rows = np.flatnonzero(copies.codes == int(np.argmax(np.bincount(copies.codes))))
+    parts = [f"{_are(copies.n_exact)} equal to another in every column"] * (copies.n_exact > 0)
+    parts += [f"{_are(copies.n_near)} closer to another than chance allows"] * (copies.n_near > 0)
+    against = f" {copies.n_contradicting} rows have a copy with the other label." if copies.n_contradicting else ""
+    effect, fallen = "", 0.0
+    if auc is not None and together is not None:
+        effect = f" The AUC is {auc.mean:.3f} as it is, and {together.mean:.3f} if copies are left out together."
+        fallen = (auc.mean - together.mean) / max(auc.sd, np.finfo(float).tiny)
+    return Finding(
+        "copies",
+        _severity(copies, fallen),
+        f"of {copies.codes.size} rows {' and '.join(parts)} (for example {listed(rows.tolist())}).{effect}{against}",
+        "A copy of a row betrays its label when it is left out. Drop the copies and fit again; if they are repeated "
+        "measurements, say which rows belong together: groups= in Python, --groups on the command line.",
+        copies.share,
+    )
+
+
+def _severity(copies: Copies, fallen: float) -> Severity:
+    if fallen > FALLEN or copies.n_exact >= MANY * copies.codes.size:
+        return "severe"
+    return "caution" if copies.n_exact > 0 or copies.share >= HARDLY else "info"
+
+
+def _are(n: int) -> str:
+    return "1 is" if n == 1 else f"{n} are"
+
+
+# ---- exact
+
+
+def equal_rows(X: Any) -> Ints:
+    """A code per row, the same for rows that are equal in every column."""
+    seen: dict[bytes, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in _keys(X)], dtype=np.intp)
+
+
+def _keys(X: Any) -> list[bytes]:
+    if not is_sparse(X):
+        return [np.add(row, 0.0).tobytes() for row in X]  # -0.0 becomes 0.0
+    M = X.copy()
+    M.sum_duplicates()
+    M.eliminate_zeros()
+    ends = zip(M.indptr[:-1], M.indptr[1:], strict=True)
+    return [M.indices[a:b].tobytes() + b"|" + M.data[a:b].tobytes() for a, b in ends]
+
+
+def unusual(X: Any, equal: Ints) -> bool:
+    """Whether equal pairs outnumber pairs that differ in one column only."""
+    distinct = int(equal.max()) + 1
+    rng = np.random.default_rng(SEED)
+    repeated = np.bincount(equal)[equal] > 1
+    rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])[: _affordable(X)]
+    part = X[rows]
+    dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) + 0.0
+    marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
+    if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
+        # Of measurements, each tells all rows apart.
+        return sum(np.unique(column).size == distinct for column in marks.T[:MAX_COLUMNS]) > CODINGS
+    whole = marks.sum(axis=1, dtype=np.uint64)
+    columns = rng.permutation(marks.shape[1])[:MAX_COLUMNS]
+    same = _pairs(whole)
+    almost = sum(_pairs(whole - marks[:, j]) - same for j in columns) * marks.shape[1] / columns.size
+    return bool(same > almost)
+
+
+def category_starts(dense: Floats) -> Ints:
+    """Where columns begin that vary on their own: the indicators of one category, side by side, begin but once.
+
+    Indicators are columns of two values, of which every row has the upper one in exactly one of them.
+    """
+    n, (low, high) = len(dense), (dense.min(axis=0), dense.max(axis=0))
+    upper = (dense == high) & (low < high)
+    indicator = (upper | (dense == low)).all(axis=0)
+    # Indicators of one category have the upper value n times in all: at most one end fits a beginning.
+    ends = np.cumsum(np.where(indicator, upper.sum(axis=0), n + 1))
+    # A random number for each row: a sum over all rows once is compared sooner than the rows.
+    key = np.random.default_rng(SEED).integers(1 << 40, size=n)
+    sums, every = np.concatenate([[0], np.cumsum(key @ upper)]), key.sum()
+    starts, j = [], 0
+    while j < dense.shape[1]:
+        starts.append(j)
+        wanted = n + (ends[j - 1] if j else 0)
+        after = int(np.searchsorted(ends, wanted)) + 1
+        fits = after <= ends.size and ends[after - 1] == wanted and sums[after] - sums[j] == every
+        j = after if fits and (upper[:, j:after].sum(axis=1) == 1).all() else j + 1
+    return np.array(starts, dtype=np.intp)
+
+
+def _affordable(X: Any) -> int:
+    return int(min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1])))
+
+
+def _hashed(dense: Floats, rng: np.random.Generator) -> Any:
+    """A scrambled integer per entry: their sum over a row tells rows apart, with or without a column."""
+    salt = rng.integers(1, 2**63, size=dense.shape[1], dtype=np.uint64)
+    mixed = np.ascontiguousarray(dense).view(np.uint64) ^ salt
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _pairs(codes: Any) -> float:
+    counts = np.unique(codes, return_counts=True)[1].astype(float)
+    return float(np.sum(counts * (counts - 1)) / 2)
+
+
+# ---- near
+
+
+def near_pairs(Z: Floats) -> Ints:
+    """Pairs (row, neighbour) of distinct rows that are closer than chance allows."""
+    nobody = np.empty((0, 2), dtype=np.intp)
+    n, n_references = len(Z), min(len(Z), REFERENCES)
+    k = min(NEIGHBOURS, n_references // 4)
+    if k < 4 or Z.shape[1] == 0:
+        return nobody
+    half, far = _radii(Z, np.random.default_rng(SEED).permutation(n)[:n_references], k)
+    usable = (half > 0) & (far > half)
+    if not usable.any():
+        return nobody
+    dimension = np.log(k / (k // 2)) / np.median(np.log(far[usable] / half[usable]))
+    # Within the radius `far` lie k of the reference rows, and so k n / n_references rows.
+    bound = np.where(usable, far, 0.0) * (CHANCE / (n * k * n / n_references)) ** (1 / dimension)
+    from scipy.spatial import cKDTree
+
+    reach = float(np.quantile(bound, 0.99)) * (1 + 1e-9) + np.finfo(float).tiny
+    distances, neighbours = cKDTree(Z).query(Z, k=2, distance_upper_bound=reach)
+    own = neighbours[:, 0] == np.arange(n)  # two rows at the same place may be listed in either order
+    nearest = np.where(own, neighbours[:, 1], neighbours[:, 0])
+    rows = np.flatnonzero((distances[:, 1] < bound) & (nearest < n))
+    return np.column_stack([rows, nearest[rows]]).astype(np.intp)
+
+
+def _radii(Z: Floats, references: Ints, k: int) -> tuple[Floats, Floats]:
+    """Distances of each row to the (k/2)-th and the k-th nearest of the reference rows, itself not counted."""
+    half, far = np.empty(len(Z)), np.empty(len(Z))
+    R = Z[references]
+    for start in range(0, len(Z), BLOCK):
+        rows = np.arange(start, min(start + BLOCK, len(Z)))
+        squares = np.sum(Z[rows] ** 2, axis=1)[:, None] - 2 * Z[rows] @ R.T + np.sum(R**2, axis=1)
+        squares[rows[:, None] == references] = np.inf
+        squares.partition([k // 2 - 1, k - 1], axis=1)
+        half[rows], far[rows] = np.sqrt(np.maximum(squares[:, [k // 2 - 1, k - 1]], 0.0)).T
+    return half, far
+
+
+def _outside(pairs: Ints, groups: Ints | None) -> Ints:
+    return pairs if groups is None else pairs[groups[pairs[:, 0]] != groups[pairs[:, 1]]]
+
+
+def _components(pairs: Ints, n: int) -> Ints:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
+
+
+def _contradicting(codes: Ints, positive: Any) -> int:
+    both = (np.bincount(codes, weights=positive) > 0) & (np.bincount(codes, weights=~positive) > 0)
+    return int(both[codes].sum())
+
+
+# ---- Rows that resemble their neighbours in the file: sessions, subjects, time series; or a file that was sorted.
+#
+# In each projection of the rows, ranks within the class are correlated with those of the next row of that class.
+# Independent rows give 0 on average whatever their law; how far they stray is seen by shuffling them.
+
+SHUFFLES = 99
+CLEAR = 5.0  # standard deviations under shuffling
+STRONG = 0.1
+MAX_ROWS_IN_ORDER = 5000  # per class; neighbours are what matters, so the first ones do
+
+
+def neighbours_alike(sketch: Sketch) -> Finding | None:
+    """A finding where rows next to each other are alike. Ask only when no groups were given."""
+    classes = [_normal_ranks(rows[:MAX_ROWS_IN_ORDER]) for rows in sketch.by_class() if len(rows) > 4]
+    if not classes:
+        return None
+    rng = np.random.default_rng(SKETCH_SEED)
+    observed = _lag_one(classes)
+    shuffled = np.array([_lag_one([rng.permutation(c) for c in classes]) for _ in range(SHUFFLES)])
+    excess = observed - float(shuffled.mean())
+    if excess < STRONG or excess < CLEAR * float(shuffled.std()):
+        return None
+    return Finding(
+        "neighbours",
+        "caution",
+        f"rows of a class that follow each other in the file are alike (rank correlation {excess:.2f}, about 0 for "
+        f"independent rows).",
+        "If they come from the same subject, session or recording, say so (groups= in Python, --groups on the command "
+        "line): else the answer is too good and its interval too narrow. If the file is merely sorted, all is well.",
+        excess,
+    )
+
+
+def _lag_one(classes: list[Floats]) -> float:
+    """Mean over directions of the correlation of a row with the next one, classes pooled."""
+    products = sum(float(np.sum(c[1:] * c[:-1])) for c in classes)
+    squares = sum(float(np.sum(c**2)) for c in classes)
+    return products / squares if squares > 0 else 0.0
+
+
+def _normal_ranks(rows: Floats) -> Floats:
+    """Each column as normal scores: ties in the order of the file would pretend to a trend, so they share a rank."""
+    n = len(rows)
+    out = np.empty_like(rows)
+    for j, column in enumerate(rows.T):
+        _, code, counts = np.unique(column, return_inverse=True, return_counts=True)
+        middle = np.cumsum(counts) - (counts - 1) / 2
+        out[:, j] = ndtri((middle[code] - 0.5) / n)
+    return out

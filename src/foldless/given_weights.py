@@ -1,0 +1,159 @@
+"""Classifiers given as weights: the paper's number and its posterior, for one or thousands, on tables of any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foldless import checks
+from foldless.errors import InputError, OptimismWarning, PriorError, warn_user
+from foldless.honest import in_sample
+from foldless.laws.conjugate import ScorePosterior
+from foldless.laws.moments import ScoreStats
+from foldless.laws.prior import Prior
+from foldless.results.auc import AUCPosterior
+from foldless.results.many import AUCPosteriors
+from foldless.tables import as_source
+from foldless.tables.device import is_device_array
+from foldless.tables.sums import project
+
+
+def cbauc(w: Any, X: Any, y: Any = None, *, prior: Prior | None = None, pos_label: Any = None) -> Any:
+    """The paper's number: posterior expectation of the AUC of linear classifiers on their training data.
+
+    With the posterior hyperparameters of `prior` (Hassan et al. 2019, Proposition 1),
+
+        CBAUC(w) = t_k.cdf( a sqrt(k/s) / sqrt(2 + 1/nu0* + 1/nu1*) ),
+        a = w'(m1* - m0*),  s = w'S*w,  k = kappa + N - P + 1.
+
+    It costs one pass over X. Unless there are far fewer features than rows it is badly optimistic;
+    `auc_posterior` is the honest question to ask.
+
+    Parameters
+    ----------
+    w : array of shape (P,) or (P, K)
+        Weights of one classifier, or of K of them, one per column.
+    X : table of shape (N, P)
+        An array, memory map, sparse matrix or data frame; a Dask array; an array on a GPU; the path of Parquet files,
+        or a list of paths; an iterable of pairs (X_chunk, y_chunk). It is read once, a block of rows at a time.
+    y : array of shape (N,)
+        Two classes of any type; the later in sorted order is the positive one. For Parquet files, the name of the
+        column that holds them; left out for chunks.
+    prior : Prior, optional
+        `Prior.paper()` by default.
+    pos_label : optional
+        The class that high scores stand for, if not the later one.
+
+    Returns
+    -------
+    float, or array of shape (K,) for a matrix of weights.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(fl.cbauc([-1.0, -1.0, 1.0, 1.0], X[50:], y[50:]), 4)
+    0.9175
+    """
+    prior = conjugate_prior(prior)
+    if prior.family == "adaptive":
+        return _adaptive_cbauc(w, X, y, prior, pos_label)
+    post, _ = in_sample.posterior_along(X, y, w, prior, pos_label)
+    mean = post.mean_auc()
+    return float(mean) if np.ndim(mean) == 0 else mean
+
+
+def auc_posterior_many(
+    W: Any, X: Any, y: Any = None, *, prior: Prior | None = None, pos_label: Any = None
+) -> AUCPosteriors:
+    """In-sample posteriors of the AUC of K linear classifiers: one matrix product, whatever K.
+
+    The model and its optimism are those of ``auc_posterior(w, X, y, method="in-sample")``.
+
+    Parameters
+    ----------
+    W : array of shape (P, K)
+        Weights, one classifier per column.
+    X, y, prior, pos_label
+        As in `cbauc`.
+
+    Returns
+    -------
+    AUCPosteriors
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> posteriors = fl.auc_posterior_many(np.eye(10), X[:, :10], y, pos_label=0)
+    >>> low, high = posteriors.interval()
+    >>> low.shape, bool(low[2] > high[9])
+    ((10,), True)
+    """
+    prior = conjugate_prior(prior)
+    _refuse_adaptive(prior, "auc_posterior_many", "auc_posterior(w, X, y, method='in-sample') for one w at a time")
+    post, stats = in_sample.posterior_along(X, y, W, prior, pos_label)
+    loc = np.asarray(post.location)
+    if loc.ndim != 1:
+        raise InputError("W must have shape (P, K), one classifier per column: for a single vector use auc_posterior.")
+    return AUCPosteriors(loc, post.spread, post.df, stats.n0, stats.n1, _optimism(np.shape(W)[0], stats, prior))
+
+
+def is_out_of_core(X: Any, y: Any) -> bool:
+    """Whether X is a stream or on another device, and so must not be held whole in host memory."""
+    return is_device_array(X) or as_source(X, y) is not None
+
+
+def posterior_of_weights(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> AUCPosterior:
+    """In-sample posterior along one weight vector on a table that is not in memory."""
+    _refuse_adaptive(prior, "a table that is not in memory", "Prior.paper(), or load X")
+    post, stats = in_sample.posterior_along(X, y, w, prior, pos_label)
+    return _one(post, stats, _optimism(np.shape(w)[0], stats, prior))
+
+
+def _one(post: ScorePosterior, stats: ScoreStats, notes: tuple[str, ...]) -> AUCPosterior:
+    return AUCPosterior.from_effect(post.separation(), "in-sample", stats.n0, stats.n1, notes)
+
+
+def _optimism(n_features: int, stats: ScoreStats, prior: Prior) -> tuple[str, ...]:
+    warning = in_sample.optimism(n_features, stats.n0 + stats.n1, prior)
+    if warning is None:
+        return ()
+    warn_user(warning, OptimismWarning)
+    return (warning,)
+
+
+def _adaptive_cbauc(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> Any:
+    """The adaptive prior needs the spectrum of X, hence X in memory."""
+    if is_out_of_core(X, y):
+        _refuse_adaptive(prior, "a table that is not in memory", "Prior.paper(), or load X")
+    M = checks.as_matrix(X)
+    W = checks.as_weights(w, M.shape[1])
+    labels = checks.as_labels(y, pos_label=pos_label)
+    checks.same_length(M.shape[0], labels.positive.size)
+    scores = project(M, W)
+    checks.finite_scores(scores, M)
+    mean = in_sample.mean_auc(M, labels.positive, W, scores, prior)
+    return float(mean) if W.ndim == 1 else mean
+
+
+def _refuse_adaptive(prior: Prior, what: str, instead: str) -> None:
+    if prior.family == "adaptive":
+        raise PriorError(f"Prior.adaptive() needs the spectrum of X and does not go with {what}: use {instead}.")
+
+
+def conjugate_prior(prior: Any, groups: Any = None, sample_weight: Any = None) -> Prior:
+    """The prior of the in-sample method: the given one if it fits, the paper's by default."""
+    if groups is not None:
+        raise InputError("the in-sample method takes rows as independent and has no groups: use method='loo'.")
+    if sample_weight is not None:
+        raise InputError("the in-sample method does not look at how the fit was made: leave sample_weight out.")
+    if prior is None:
+        return Prior.paper()
+    if not isinstance(prior, Prior):
+        raise PriorError(f"the in-sample method takes a Prior such as Prior.paper(), got {type(prior).__name__}.")
+    return prior

@@ -1,0 +1,208 @@
+"""Rows removed from linear discriminant analysis with fixed shrinkage, in closed form.
+
+Up to a constant per row, the decision value of class k is -1/2 |x - mu_k|^2 in the metric of the inverse covariance,
+plus the log prior. Removing rows i and j changes the class means and takes a matrix of rank two from the within-class
+scatter W:
+
+    W(-S) = W - U C U',   U = [d_i, d_j],   d = x - its class mean,
+    M(-S)^-1 = M^-1 + M^-1 U (C^-1 - U' M^-1 U)^-1 U' M^-1,   M = W + lam I,   lam = q/(1 - q) tr(W)/P,
+
+with C = diag(n/(n - 1)) for rows of different classes and I + 11'/(n - 2) for two of the same. Exact without shrinkage;
+with it, what is neglected is that removal changes tr W: nearly a common factor of the decision values of a fit, which
+moves no rank. Priors that were given make masses of rows, and stay fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from foldless.checks import Floats
+from foldless.errors import InputError
+from foldless.honest.design import Ints, build_design, inverse_root
+from foldless.honest.removal import column_blocks
+from foldless.honest.softmax import trains_as_its_class
+from foldless.honest.stand_ins import NO_SLACK, PENALTY
+from foldless.honest.targets import Tensor
+from foldless.model.steps import sklearn_names
+from foldless.model.view import ClassesView
+
+# Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
+MAX_SHRINKAGE = 1.0 - 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Discriminant:
+    """Rows and class means in coordinates in which M is the identity.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (N, r)
+    means : ndarray of shape (K, r)
+    codes, counts : classes of the rows, and their sizes
+    mass : ndarray of shape (K,)
+        What a row of each class weighs in W.
+    kept : float
+        1 - shrinkage.
+    lost : int
+        Degrees of freedom that the covariance W / (N - lost) allows for.
+    log_prior : ndarray of shape (K,) or None
+        None where the priors follow the class counts.
+    """
+
+    rows: Floats
+    means: Floats
+    codes: Ints
+    counts: Ints
+    mass: Floats
+    kept: float
+    lost: int
+    log_prior: Floats | None
+
+    def precision(self, removed: int) -> float:
+        """What M^-1 is to be multiplied with for the inverse covariance, with so many rows removed."""
+        return (self.codes.size - removed - self.lost) / self.kept
+
+
+def discriminant_of(view: ClassesView, sample_weight: Floats | None) -> Discriminant | None:
+    """The classifier in closed form; None when shrinkage is estimated or the scatter is singular."""
+    est: Any = view.estimator
+    if "LinearDiscriminantAnalysis" not in sklearn_names(est) or not trains_as_its_class(est):
+        return None
+    if sample_weight is not None:
+        raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
+    if getattr(est, "covariance_estimator", None) is not None or isinstance(est.shrinkage, str):
+        return None
+    q = min(0.0 if est.shrinkage is None else float(est.shrinkage), MAX_SHRINKAGE)
+    N, P = view.X.shape
+    if q == 0 and P + len(view.classes) + 2 > N:
+        # Without two rows the scatter is singular. It is inverted by dropping directions: no formula of removal does.
+        return None
+    return _discriminant(view, est, q)
+
+
+def scores_of_discriminant(model: Discriminant, rows: Ints) -> Tensor:
+    """Decision values of the rows, up to a constant per row, without them and without every pair of them."""
+    K = len(model.counts)
+    alone, without = np.empty((K, rows.size)), np.empty((K, rows.size, rows.size))
+    x, codes = model.rows[rows], model.codes[rows]
+    d, n, mass = x - model.means[codes], model.counts[codes].astype(float), model.mass[codes]
+    G, reach = d @ d.T, x @ d.T  # <d_i, d_j> and <x_i, d_j>
+    diagonal = np.diag(G)
+    inverse = _pair_inverse(G, n, mass, codes)
+    for k in range(K):
+        at_mean = model.means[k] @ d.T  # <mu_k, d_j>
+        squared = np.sum((x - model.means[k]) ** 2, axis=1)
+        own = np.diag(reach) - at_mean
+        inside = codes == k
+        # Alone: v = x_i - mu_k(-i) = (x_i - mu_k) + a d_i, a = 1/(n - 1) for its own class.
+        a = np.where(inside, 1.0 / (n - 1), 0.0)
+        along = own + a * diagonal
+        length = squared + 2 * a * own + a**2 * diagonal + along**2 / ((n - 1) / (n * mass) - diagonal)
+        alone[k] = -0.5 * model.precision(1) * length + _log_prior(model, k, inside)
+        without[k] = _pairs(model, k, codes, n, squared, own, reach - at_mean, G, inverse)
+    return Tensor.of(alone, without)
+
+
+def _pairs(
+    model: Discriminant,
+    k: int,
+    codes: Ints,
+    n: Floats,
+    squared: Floats,
+    own: Floats,
+    cross: Floats,
+    G: Floats,
+    inverse: tuple[Floats, Floats, Floats],
+) -> Floats:
+    """Decision values (m, m) for class k of row i without i and j: v = (x_i - mu_k) + a d_i + b d_j."""
+    inside, same = codes == k, codes[:, None] == codes
+    left = n[:, None] - 1 - same  # rows left in the class of i; where j is in another class but in k, n_j - 1
+    a = np.where(inside[:, None], 1.0 / left, 0.0)
+    b = np.where(inside, 1.0 / np.where(same, left, n - 1), 0.0)
+    gi, gj = np.diag(G)[:, None], np.diag(G)
+    vi = own[:, None] + a * gi + b * G
+    vj = cross + a * G + b * gj
+    length = squared[:, None] + 2 * (a * own[:, None] + b * cross) + a**2 * gi + b**2 * gj + 2 * a * b * G
+    Kii, Kij, Kjj = inverse
+    length = length + Kii * vi**2 + 2 * Kij * vi * vj + Kjj * vj**2
+    gone = inside[:, None].astype(int) + inside
+    return np.asarray(-0.5 * model.precision(2) * length + _log_prior(model, k, gone))
+
+
+def _pair_inverse(G: Floats, n: Floats, mass: Floats, codes: Ints) -> tuple[Floats, Floats, Floats]:
+    """Entries ii, ij, jj of (C^-1 - U' M^-1 U)^-1 for all pairs.
+
+    C^-1 = diag((n - 1)/n) between classes and I - 11'/n within one, over the mass of a row.
+    """
+    same = codes[:, None] == codes
+    ii = ((n - 1) / (n * mass) - np.diag(G))[:, None]
+    jj = ii.T
+    ij = np.where(same, -1.0 / (n * mass), 0.0) - G
+    # At the diagonal, where there is no pair, the determinant vanishes; the entries are not used.
+    det = np.where(np.eye(len(G), dtype=bool), 1.0, ii * jj - ij**2)
+    return jj / det, -ij / det, ii / det
+
+
+def _log_prior(model: Discriminant, k: int, gone: Any) -> Any:
+    """log prior of class k with so many of its rows gone, up to a constant for all classes."""
+    return np.log(model.counts[k] - gone) if model.log_prior is None else model.log_prior[k]
+
+
+def _discriminant(view: ClassesView, est: Any, q: float) -> Discriminant:
+    N, P = view.X.shape
+    design = build_design(view.X, constant=0.0, free_intercept=True)
+    A = design.rows(slice(None), None)
+    A = A - A.mean(axis=0)
+    counts = view.counts
+    means = np.array([A[view.codes == k].mean(axis=0) for k in range(len(counts))])
+    by_prior = est.priors is not None and est.solver != "svd"
+    mass = np.asarray(est.priors_) * N / counts if by_prior else np.ones(len(counts))
+    d = (A - means[view.codes]) * np.sqrt(mass[view.codes, None])
+    M = d.T @ d
+    M.flat[:: len(M) + 1] += q / (1 - q) * float(np.sum(d**2)) / P
+    log_prior = None if est.priors is None else np.log(np.asarray(est.priors_, dtype=np.float64))
+    model = Discriminant(A, means, view.codes, counts, mass, 1.0 - q, 0, log_prior)
+    seen = _seen_through(model, M)
+    if q == 0 and _is_undetermined(seen):
+        M.flat[:: len(M) + 1] *= 1.0 + PENALTY
+        seen = _seen_through(model, M)
+    return replace(seen, lost=_lost(seen, view.scores()))
+
+
+def _seen_through(model: Discriminant, M: Floats) -> Discriminant:
+    R = inverse_root(M)
+    return replace(model, rows=model.rows @ R, means=model.means @ R)
+
+
+def _is_undetermined(model: Discriminant) -> bool:
+    """Whether two rows hold up a direction alone, as in `foldless.honest.stand_ins`."""
+    n, mass = model.counts[model.codes].astype(float), model.mass[model.codes]
+    d = model.rows - model.means[model.codes]
+    most, squared = (n - 1) / (n * mass), np.einsum("ij,ij->i", d, d)
+    slack, strong = most - squared, np.flatnonzero(squared >= 0.5 * most)
+    least = float(np.min(slack * mass))
+    for part in column_blocks(len(d), len(strong)):
+        i = strong[part]
+        off = d @ d[i].T + np.where(model.codes[:, None] == model.codes[i], 1.0 / (n * mass)[i], 0.0)
+        off[i, np.arange(len(i))] = 0.0
+        least = min(least, float(np.min((slack[:, None] * slack[i] - off**2) * mass[:, None] * mass[i])))
+    return least < NO_SLACK
+
+
+def _lost(model: Discriminant, fitted: Floats) -> int:
+    """0 or K, whichever gives decision values as steep as the fitted ones: versions of scikit-learn differ in it."""
+    ours, theirs = (z - z.mean(axis=1, keepdims=True) for z in (decisions(model), fitted))
+    ours, theirs = ours - ours.mean(axis=0), theirs - theirs.mean(axis=0)
+    steepness = float(np.sum(ours * theirs) / max(float(np.sum(ours**2)), np.finfo(float).tiny))
+    N, K = model.codes.size, len(model.counts)
+    return K if abs(steepness - (N - K) / N) < abs(steepness - 1.0) else 0
+
+
+def decisions(model: Discriminant) -> Floats:
+    """Decision values of all rows under the full fit, up to a constant per row; shape (N, K)."""
+    length = np.stack([np.sum((model.rows - mean) ** 2, axis=1) for mean in model.means], axis=1)
+    prior = np.log(model.counts) if model.log_prior is None else model.log_prior
+    return np.asarray(-0.5 * model.precision(0) * length + prior)

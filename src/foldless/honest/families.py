@@ -1,0 +1,343 @@
+"""Which classifier minimises what: one function per family, one line per class in `FAMILIES`.
+
+A family is a function ``(view, sample_weight) -> Objective | None``; None means that this particular fit (L1
+penalty, automatic shrinkage, ...) has no closed form, and the surrogate takes over.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foldless.checks import Floats, Labels
+from foldless.errors import EstimatorError, InputError
+from foldless.honest.objective import LogisticLoss, Objective, Removal, SquaredHingeLoss, SquaredLoss
+from foldless.laws.moments import feature_moments
+from foldless.tables.block import Moments
+
+if TYPE_CHECKING:
+    from foldless.model.view import LinearView
+
+
+# ---- Targets and weights of the training rows, shared by the families.
+
+
+def targets(labels: Labels) -> Floats:
+    """t = +1 for the positive class, -1 for the other."""
+    return np.where(labels.positive, 1.0, -1.0)
+
+
+def row_weights(labels: Labels, class_weight: Any, sample_weight: Floats | None, *, counted: bool = False) -> Floats:
+    """Sample weight x class weight of each row.
+
+    `counted` says whether "balanced" counts sample weights instead of rows, as newer versions of scikit-learn do
+    for some classifiers.
+    """
+    s = np.ones(labels.positive.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if class_weight is None:
+        return s
+    mass = s if counted else np.ones_like(s)
+    weight1, weight0 = _class_weights(labels, class_weight, mass)
+    return s * np.where(labels.positive, weight1, weight0)
+
+
+def _class_weights(labels: Labels, class_weight: Any, mass: Floats) -> tuple[float, float]:
+    if isinstance(class_weight, Mapping):
+        return float(class_weight.get(labels.positive_label, 1.0)), float(class_weight.get(labels.negative_label, 1.0))
+    mass1, total = mass[labels.positive].sum(), mass.sum()
+    return float(total / (2.0 * mass1)), float(total / (2.0 * (total - mass1)))
+
+
+def balanced_counts_sample_weights() -> bool:
+    """Whether this scikit-learn lets "balanced" see sample weights (the argument came with the behaviour)."""
+    from sklearn.utils.class_weight import compute_class_weight
+
+    return "sample_weight" in inspect.signature(compute_class_weight).parameters
+
+
+# ---- Logistic regression with an L2 penalty or none:  1/2 |w|^2 + C sum_i s_i log(1 + exp(-t_i z_i)).
+
+WAY_OUT = "fit LogisticRegression with a finite C (C=1.0 is the default), or drop columns"
+
+
+def logistic(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """Objective of LogisticRegression and LogisticRegressionCV; None for L1, elastic net and averaged fits."""
+    est: Any = view.estimator
+    C = _strength(est)
+    if C is None:
+        return None
+    s = row_weights(view.labels, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
+    t = targets(view.labels)
+    liblinear = est.solver == "liblinear" and est.fit_intercept
+    penalised = np.isfinite(C)
+    if not penalised:
+        _refuse_separable(view, t)
+    return Objective(
+        name="logistic regression" if penalised else "logistic regression without penalty",
+        loss=LogisticLoss(t, C * s if penalised else s),
+        lam=1.0 if penalised else 0.0,
+        X=view.X,
+        weights=view.weights,
+        intercept=view.intercept,
+        constant=float(est.intercept_scaling) if liblinear else 0.0,
+        free_intercept=bool(est.fit_intercept and not liblinear),
+    )
+
+
+def _strength(est: Any) -> float | None:
+    """C of an L2 penalty, infinity for no penalty, None for anything else.
+
+    scikit-learn 1.8 moved from `penalty` to `l1_ratio` and C = inf; both spellings are read, none is touched.
+    """
+    penalty, cross_validated = getattr(est, "penalty", "deprecated"), hasattr(est, "C_")
+    if getattr(est, "multi_class", "auto") == "multinomial" or (cross_validated and not est.refit):
+        # Softmax over two classes penalises differently; refit=False averages the folds' weights.
+        return None
+    if penalty is None:
+        return np.inf
+    ratio = _chosen(est.l1_ratio_ if cross_validated else est.l1_ratio)
+    if penalty == "l1" or (penalty in ("elasticnet", "deprecated") and ratio not in (None, 0.0)):
+        return None
+    return _chosen(est.C_ if cross_validated else est.C)
+
+
+def _chosen(value: Any) -> float | None:
+    first = np.ravel(np.asarray(value, dtype=object))[0]
+    return None if first is None else float(first)
+
+
+def _refuse_separable(view: LinearView, t: Floats) -> None:
+    N, P = view.X.shape
+    if P + 1 >= N:
+        raise EstimatorError(
+            f"logistic regression without a penalty on {P} columns and {N} rows has no finite solution, so nothing "
+            f"can be said about it: {WAY_OUT}."
+        )
+    if np.min(t * view.scores()) > 0:
+        raise EstimatorError(
+            "logistic regression without a penalty separates the classes perfectly, so its weights grow without end: "
+            f"{WAY_OUT}."
+        )
+
+
+# ---- Ridge classification:  alpha/2 |w|^2 + 1/2 sum_i s_i (z_i - t_i)^2.
+
+
+def ridge(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """Objective of RidgeClassifier and RidgeClassifierCV; None under a sign constraint."""
+    est: Any = view.estimator
+    if getattr(est, "positive", False):
+        return None
+    alpha = float(np.ravel(est.alpha_ if hasattr(est, "alpha_") else est.alpha)[0])
+    N, P = view.X.shape
+    if alpha == 0 and P + 3 > N:  # without two rows there are as many weights as rows, or more
+        raise EstimatorError(
+            f"least squares without a penalty on {P} columns and {N} rows fits any labels perfectly, so nothing can be "
+            f"said about it: set alpha above 0 (alpha=1.0 is the default), or drop columns."
+        )
+    return Objective(
+        name="ridge classifier",
+        loss=SquaredLoss(targets(view.labels), row_weights(view.labels, est.class_weight, sample_weight)),
+        lam=alpha,
+        X=view.X,
+        weights=view.weights,
+        intercept=view.intercept,
+        free_intercept=bool(est.fit_intercept),
+    )
+
+
+# ---- Linear support vector machine with the squared hinge:  1/2 |w|^2 + C sum_i s_i max(0, 1 - t_i z_i)^2.
+
+
+def squared_hinge(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """Objective of LinearSVC; None for the plain hinge, an L1 penalty and the Crammer-Singer form."""
+    est: Any = view.estimator
+    if est.loss != "squared_hinge" or est.penalty != "l2" or est.multi_class != "ovr":
+        return None
+    s = row_weights(view.labels, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
+    return Objective(
+        name="linear support vector machine",
+        loss=SquaredHingeLoss(targets(view.labels), float(est.C) * s),
+        lam=1.0,
+        X=view.X,
+        weights=view.weights,
+        intercept=view.intercept,
+        # liblinear penalises the intercept as the weight of a constant column.
+        constant=float(est.intercept_scaling) if est.fit_intercept else 0.0,
+        free_intercept=False,
+    )
+
+
+# ---- Linear discriminant analysis with fixed shrinkage, as ridge regression on t = +-1.
+#
+# With m1, m0 the masses of the classes, N = m1 + m0, W the within-class scatter, Delta the difference of the class
+# means, c = m1 m0/N and shrinkage q,
+#
+#     w_lda = N/(1 - q) M^-1 Delta,   M = W + lam I,   lam = q/(1 - q) tr(W)/P,
+#     w_ridge = kappa M^-1 Delta,     kappa = c (2 - d),   d = class difference of the ridge scores,
+#
+# so the two differ by the factor N / (kappa (1 - q)) only. A row has mass 1, except that the solvers "lsqr" and "eigen"
+# weight each class covariance by its prior: then a class has mass N x prior. Priors also move the intercept. Before
+# scikit-learn 1.9.1 the solver "svd" had N - 2 in place of the first N; the fitted weights tell.
+
+# Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
+MAX_SHRINKAGE = 1.0 - 1e-6
+NO_SCATTER = 1e-9  # class means of the scores this close to their targets: rounding is all that is left between rows
+
+
+def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """Objective of LinearDiscriminantAnalysis; None when shrinkage is estimated or the scatter is singular."""
+    if sample_weight is not None:
+        raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
+    q, positive = _shrinkage(view.estimator), view.labels.positive
+    N, P = view.X.shape
+    if q is None or (q == 0 and P + 4 > N):
+        # Without two rows the scatter is singular. It is inverted by dropping directions, which no ridge penalty does.
+        return None
+    kept, mass = 1.0 - min(q, MAX_SHRINKAGE), _row_mass(view)
+    columns = feature_moments(view.X, positive)
+    means = np.stack([c.mean for c in columns])
+    readout = _readout(view, mass, means, kept)
+    if np.isinf(readout.slope):
+        raise EstimatorError(
+            "this linear discriminant analysis fits its rows exactly: no scatter is left within the classes by which "
+            "honest scores could be measured. Fit with more shrinkage (shrinkage=0.1), drop columns, or add rows."
+        )
+    total1, total0 = readout.mass1, readout.mass0
+    mean_score = float((total1 * means[1] + total0 * means[0]) @ view.weights / N)
+    return Objective(
+        name="linear discriminant analysis",
+        loss=SquaredLoss(targets(view.labels), mass),
+        lam=(1.0 - kept) / kept * _within_scatter(columns, (total0, total1)) / P,
+        X=view.X,
+        weights=view.weights / readout.slope,
+        intercept=(total1 - total0) / N - mean_score / readout.slope,
+        readout=readout,
+    )
+
+
+@dataclass(frozen=True)
+class DiscriminantScale:
+    """From ridge scores to discriminant scores: z_lda = slope (z - midpoint of the class means) + log prior odds.
+
+    Slope and midpoint belong to the fit and change with the rows that are removed. Both follow from the class
+    means of the honest ridge scores, which the normal equations give in closed form: over the remaining rows with
+    their masses, sum z = sum t and sum t z = t'z + lever, see `Removal`. What is neglected is that removal changes tr W
+    and with it the penalty; without shrinkage the scores are exact.
+    """
+
+    mass1: float
+    mass0: float
+    kept: float  # 1 - q
+    difference: float  # d of the full fit
+    log_odds: float | None  # None: follows the class counts
+    lost: int = 0  # what the solver takes off N in the covariance, 0 or 2
+
+    @property
+    def slope(self) -> float:
+        return float(self._slope(self.mass1, self.mass0, self.difference))
+
+    def in_sample(self, z: Floats) -> Floats:
+        return self.without(z, Removal(np.full(1, self.mass1), np.full(1, self.mass0), np.zeros(1)))
+
+    def without(self, scores: Floats, removed: Removal) -> Floats:
+        mass1, mass0 = removed.mass1, removed.mass0
+        sum_tz = self._sum_tz() + removed.lever
+        mean1, mean0 = 0.5 * (mass1 - mass0 + sum_tz) / mass1, 0.5 * (mass1 - mass0 - sum_tz) / mass0
+        odds = np.log(mass1 / mass0) if self.log_odds is None else self.log_odds
+        return np.asarray(self._slope(mass1, mass0, mean1 - mean0) * (scores - 0.5 * (mean1 + mean0)) + odds)
+
+    def drift(self, bystander: float) -> float:
+        # Every removed fit gets its own midpoint, so only the prior odds drift: by one row of each class.
+        if self.log_odds is not None or min(self.mass1, self.mass0) <= 1:
+            return 0.0
+        return float(np.log((self.mass1 - 1) / (self.mass0 - 1)) - np.log(self.mass1 / self.mass0))
+
+    def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
+        N, left = mass1 + mass0, 2.0 - difference
+        if self.difference <= 2.0:  # beyond: weights that point against the classes, left is negative throughout
+            left = np.where(left < NO_SCATTER, 0.0, left)
+        with np.errstate(divide="ignore"):  # infinite where a fit leaves no scatter within the classes
+            return (N - self.lost) / (mass1 * mass0 / N * left * self.kept)
+
+    def _sum_tz(self) -> float:
+        # With sum z = sum t, the class means are mean1 = mean t + m0/N d and mean0 = mean t - m1/N d.
+        N = self.mass1 + self.mass0
+        return (self.mass1 - self.mass0) ** 2 / N + 2.0 * self.mass1 * self.mass0 / N * self.difference
+
+
+def _readout(view: LinearView, mass: Floats, means: Floats, kept: float) -> DiscriminantScale:
+    N, mass1, lost = mass.size, float(mass[view.labels.positive].sum()), _lost(view)
+    # (1 - q)/(N - lost) Delta' w_lda = Delta' M^-1 Delta =: r,  and d = 2 c r / (1 + c r).
+    cr = mass1 * (N - mass1) / N * kept / (N - lost) * float((means[1] - means[0]) @ view.weights)
+    return DiscriminantScale(mass1, N - mass1, kept, 2.0 * cr / (1.0 + cr), _log_odds(view), lost)
+
+
+def _lost(view: LinearView) -> int:
+    """0 or 2, whichever the weights obey: W w = (N - lost) Delta for the solver "svd", which knows no shrinkage."""
+    est: Any = view.estimator
+    if est.solver != "svd":
+        return 0
+    z, positive = view.scores(), view.labels.positive
+    within = sum(float(np.sum((z[rows] - z[rows].mean()) ** 2)) for rows in (positive, ~positive))
+    between = float(z[positive].mean() - z[~positive].mean())
+    return 2 if abs(within - (z.size - 2) * between) < abs(within - z.size * between) else 0
+
+
+def _row_mass(view: LinearView) -> Floats:
+    est: Any = view.estimator
+    if est.priors is None or est.solver == "svd":
+        return np.ones(view.labels.positive.size)
+    prior0, prior1 = _priors(view)
+    return np.where(view.labels.positive, prior1 / view.labels.n1, prior0 / view.labels.n0) * view.labels.positive.size
+
+
+def _log_odds(view: LinearView) -> float | None:
+    est: Any = view.estimator
+    if est.priors is None:
+        return None
+    prior0, prior1 = _priors(view)
+    return float(np.log(prior1 / prior0))
+
+
+def _priors(view: LinearView) -> tuple[float, float]:
+    est: Any = view.estimator
+    first, second = (float(p) for p in est.priors_)
+    return (second, first) if view.flipped else (first, second)
+
+
+def _shrinkage(est: Any) -> float | None:
+    if getattr(est, "covariance_estimator", None) is not None or isinstance(est.shrinkage, str):
+        return None
+    return 0.0 if est.shrinkage is None else float(est.shrinkage)
+
+
+def _within_scatter(columns: tuple[Moments, Moments], mass: tuple[float, float]) -> float:
+    """tr W; all rows of a class weigh the same."""
+    return sum(m / c.n * float(c.scatter.sum()) for c, m in zip(columns, mass, strict=True))
+
+
+# ---- The table of families
+
+FAMILIES: dict[str, Callable[[LinearView, Floats | None], Objective | None]] = {
+    "LogisticRegression": logistic,
+    "LogisticRegressionCV": logistic,
+    "RidgeClassifier": ridge,
+    "RidgeClassifierCV": ridge,
+    "LinearSVC": squared_hinge,
+    "LinearDiscriminantAnalysis": lda,
+}
+
+
+def describe(view: LinearView, sample_weight: Floats | None = None) -> Objective | None:
+    """Objective that the view's classifier minimised, or None when it is unknown or has no closed form."""
+    kind: Any = type(view.estimator)
+    for base in kind.__mro__:
+        if base.__name__ in FAMILIES and base.__module__.startswith("sklearn."):
+            # A subclass with its own fit may minimise anything.
+            return FAMILIES[base.__name__](view, sample_weight) if kind.fit is base.fit else None
+    return None

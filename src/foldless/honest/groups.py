@@ -1,0 +1,222 @@
+"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from foldless.checks import Floats
+from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
+from foldless.honest.objective import Removal
+from foldless.honest.removal import MAX_LEVERAGE, Honest, LocalModel, Problem, typical_row
+
+# ---- Scores of dependent rows under fits that lack their whole group, or their own group and another one.
+#
+# Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
+# group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
+#
+#     u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
+#
+# and the same formulas in primed quantities remove the second group. Groups of equal size are handled together.
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Groups of one size m: `codes` (b,), their `rows` (b, m), and their blocks `G` (b, m, m)."""
+
+    codes: Ints
+    rows: Ints
+    G: Floats
+
+
+def group_shifts(model: LocalModel, codes: Ints) -> Floats:
+    """z_i without the group of row i, minus z_i; shape (N,)."""
+    out = np.empty(len(codes))
+    for bucket in buckets(model, codes):
+        u = _removed_slopes(bucket.G, model.D[bucket.rows], model.g[bucket.rows])
+        out[bucket.rows] = np.einsum("bij,bj->bi", bucket.G, u)
+    return out
+
+
+def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[Floats, Floats]:
+    """Shifts T[i, h] = z_i without its own group and group h, minus z_i; T[i, own] lacks its own only.
+
+    Also the shift S[a, h] of a `typical` row of B, one that stays, without groups a and h.
+    """
+    prepared, reach = buckets(model, codes), model.B @ typical
+    n_groups = int(codes.max()) + 1
+    T, S = np.empty((len(codes), n_groups)), np.empty((n_groups, n_groups))
+    for bucket in prepared:
+        for code, rows, G in zip(bucket.codes, bucket.rows, bucket.G, strict=True):
+            T[rows], S[code] = _without_each_other(model, rows, G, prepared, reach)
+            u = _removed_slopes(G, model.D[rows], model.g[rows])
+            T[rows, code], S[code, code] = G @ u, reach[rows] @ u
+    return T, S
+
+
+def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
+    """The groups, sorted by size."""
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    starts = np.cumsum(sizes) - sizes
+    found = []
+    for size in np.unique(sizes[sizes > 0]):
+        members = np.flatnonzero(sizes == size)
+        rows = order[starts[members, None] + np.arange(size)]
+        B = model.B[rows]
+        found.append(Bucket(members, rows, B @ B.transpose(0, 2, 1)))
+    return found
+
+
+def _without_each_other(
+    model: LocalModel, rows: Ints, Gaa: Floats, prepared: list[Bucket], typical_reach: Floats
+) -> tuple[Floats, Floats]:
+    """Shifts of the rows of one group (rows, groups), and of the typical row, without it and each other group."""
+    reach = model.B @ model.B[rows].T
+    root = np.sqrt(model.D[rows])
+    core = root[:, None] * _inverse_slack(Gaa, root) * root
+    first = model.g[rows] + core @ (Gaa @ model.g[rows])
+    shift = reach @ first
+    g = model.g + model.D * shift
+    n_groups = sum(len(b.codes) for b in prepared)
+    out, typical = np.empty((len(rows), n_groups)), np.empty(n_groups)
+    for bucket in prepared:
+        reached = reach[bucket.rows]
+        G = bucket.G + reached @ core @ reached.transpose(0, 2, 1)
+        u = _removed_slopes(G, model.D[bucket.rows], g[bucket.rows])
+        back = np.einsum("bmi,bm->ib", reached, u)
+        out[:, bucket.codes] = shift[rows, None] + back + Gaa @ core @ back
+        felt = typical_reach[bucket.rows] + reached @ (core @ typical_reach[rows])
+        typical[bucket.codes] = typical_reach[rows] @ first + np.einsum("bm,bm->b", felt, u)
+    return out, typical
+
+
+def _removed_slopes(G: Floats, D: Floats, g: Floats) -> Floats:
+    """u = (I - D G)^-1 g = g + R (I - R G R)^-1 R G g, for one block or a stack of them."""
+    root = np.sqrt(D)
+    inner = root * np.einsum("...ij,...j->...i", G, g)
+    return np.asarray(g + root * np.einsum("...ij,...j->...i", _inverse_slack(G, root), inner))
+
+
+def _inverse_slack(G: Floats, root: Floats) -> Floats:
+    """(I - R G R)^-1 with the eigenvalues of R G R kept below one."""
+    values, vectors = np.linalg.eigh(root[..., :, None] * G * root[..., None, :])
+    slack = 1.0 - np.minimum(values, MAX_LEVERAGE)
+    return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+
+
+# ---- Honest scores when rows come in groups: remove a row's group, or the groups of both rows of a pair.
+
+
+def by_group(problem: Problem, rows: Ints, codes: Ints) -> Honest:
+    """Honest scores with the groups `codes` (N,) removed whole; pairs among `rows`, which hold whole groups."""
+    local = np.unique(codes[rows], return_inverse=True)[1]
+    positive = problem.positive[rows]
+    local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
+    model = problem.local_model(rows)
+    shifts, typical = group_pair_shifts(model, local, typical_row(model, local1, local0))
+    scores = _read_pairs(problem, rows, local, shifts)
+    influence = _centred_influence(problem.slope * shifts, local, positive)
+    scale = _share_of_groups(codes, shifts.shape[1])
+    return Honest(
+        rows[local1],
+        rows[local0],
+        _read_own(problem, codes),
+        scores[np.ix_(local1, local[local0])],
+        scores[np.ix_(local0, local[local1])].T,
+        problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
+        scale * _per_row(problem, influence, positive),
+        scale * _clustered(influence, local, positive),
+    )
+
+
+def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats) -> Floats:
+    """Scores (rows, groups) without the row's own group and each group."""
+    scores = problem.scores(rows, shifts)
+    lever = group_sums(problem.lever(rows, scores), local)
+    gone1, gone0 = (_counts(mass[rows], local) for mass in problem.mass)
+    removed = problem.removal(_of_both(gone1), _of_both(gone0), _symmetric(lever))
+    own = Removal(removed.mass1[local], removed.mass0[local], removed.lever[local])
+    return problem.readout.without(scores, own)
+
+
+def _read_own(problem: Problem, codes: Ints) -> Floats:
+    """Scores (N,) of all rows without their own group."""
+    scores = problem.scores(np.arange(codes.size), _all_own(problem, codes))
+    parts = (*problem.mass, problem.lever(np.arange(codes.size), scores))
+    gone1, gone0, lever = (_counts(part, codes)[codes] for part in parts)
+    return problem.readout.without(scores, problem.removal(gone1, gone0, lever))
+
+
+def _all_own(problem: Problem, codes: Ints) -> Floats:
+    out = np.empty(codes.size)
+    for rows in _row_chunks(codes, problem.curvature.root.shape[0]):
+        local = np.unique(codes[rows], return_inverse=True)[1]
+        out[rows] = group_shifts(problem.local_model(rows), local)
+    return out
+
+
+def _row_chunks(codes: Ints, width: int) -> Iterator[Ints]:
+    """Rows of whole groups, in chunks of bounded size."""
+    order = np.argsort(codes, kind="stable")
+    chunk = np.cumsum(np.bincount(codes)) // max(1, BLOCK_ENTRIES // max(width, 1))
+    for number in np.unique(chunk):
+        yield order[chunk[codes[order]] == number]
+
+
+def group_sums(values: Floats, codes: Ints) -> Floats:
+    """Sums of the rows of `values` over each group."""
+    order = np.argsort(codes, kind="stable")
+    return np.add.reduceat(values[order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=0)
+
+
+def _counts(weights: Floats, codes: Ints) -> Floats:
+    return np.asarray(np.bincount(codes, weights=weights), dtype=np.float64)
+
+
+def _of_both(counts: Floats) -> Floats:
+    """Rows lost with groups a and h: their sum, or one group's count where a = h."""
+    both = counts[:, None] + counts
+    np.fill_diagonal(both, counts)
+    return both
+
+
+def _symmetric(lever: Floats) -> Floats:
+    both = lever + lever.T
+    np.fill_diagonal(both, np.diag(lever))
+    return both
+
+
+def _centred_influence(shifts: Floats, local: Ints, positive: Bools) -> Floats:
+    """I[i, h] = z_i(-own, h) - z_i(-own), less its mean over the class of i; 0 where h is the own group."""
+    own = (np.arange(local.size), local)
+    influence = shifts - shifts[own][:, None]
+    for mask in (positive, ~positive):
+        influence[mask] -= influence[mask].mean(axis=0)
+    influence[own] = 0.0
+    return influence
+
+
+def _share_of_groups(codes: Ints, evaluated: int) -> float:
+    """Sums over evaluated groups become sums over all groups."""
+    return float(codes.max()) / max(evaluated - 1, 1)
+
+
+def _per_row(problem: Problem, influence: Floats, positive: Bools) -> float:
+    """(1/N) sum_k n_k/(n_k - 1) sum I^2, scaled up from evaluated rows to all rows."""
+    total = 0.0
+    for mask, everyone in ((positive, problem.positive), (~positive, ~problem.positive)):
+        degrees = max(int(np.count_nonzero(mask)) - 1, 1)
+        total += int(np.count_nonzero(everyone)) / degrees * float((influence[mask] ** 2).sum())
+    return total / problem.positive.size
+
+
+def _clustered(influence: Floats, local: Ints, positive: Bools) -> float:
+    """sum over groups a != h of (sum_{i in a} +-I_ih / n_k)^2."""
+    n1 = np.count_nonzero(positive)
+    signed = np.where(positive, 1.0 / n1, -1.0 / (positive.size - n1))
+    sums = group_sums(influence * signed[:, None], local)
+    np.fill_diagonal(sums, 0.0)
+    return float((sums**2).sum())

@@ -1,0 +1,272 @@
+"""How far a fit is from the optimum of its objective, and the rest of the way there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from foldless.checks import Floats
+from foldless.errors import EstimatorError
+from foldless.honest.design import Curvature, Design, build_design, curvature_at
+from foldless.honest.objective import Objective
+
+# ---- How far the user's fit is from its own optimum, and the rest of the way there.
+#
+# scikit-learn's default tolerances stop early at weak penalties; the removal formulas hold at the optimum only.
+# Newton steps in the coordinates of the design need the very matrices that removal needs.
+
+CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
+TIGHT = 1e-8
+MAX_STEPS = 200
+MAX_HALVINGS = 60
+MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
+ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients in the coordinates of the design, and the scores they give, intercept included."""
+
+    coef: Floats
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The point at which rows are removed.
+
+    Attributes
+    ----------
+    point : Point
+        The user's fit, or the polished one.
+    curvature : Curvature
+        Second derivatives there.
+    residual_before, residual : float
+        Optimality residual of the user's fit and of `point`.
+    direction_cosine : float
+        Mean of the cosines between the two in weight space and in score space.
+    penalty_factor : float
+        How much stronger the penalty is at `point` than in the user's objective.
+    """
+
+    point: Point
+    curvature: Curvature
+    residual_before: float
+    residual: float
+    direction_cosine: float
+    penalty_factor: float = 1.0
+
+    @property
+    def polished(self) -> bool:
+        return self.residual_before > CONVERGED
+
+
+def optimum(objective: Objective, design: Design | None = None) -> tuple[Design, Optimum]:
+    """The optimum next to the user's fit: the fit itself when its residual is below `CONVERGED`."""
+    if design is None:
+        design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
+    objective = tempered(objective, design)
+    start = fitted_point(objective, design)
+    outside = _outside(objective, start)
+    curvature = curvature_of(objective, design, start)
+    with np.errstate(over="ignore", invalid="ignore"):  # a saturated fit may have no curvature left to divide by
+        before = float(np.hypot(residual(objective, design, start, curvature), outside))
+    if before <= CONVERGED:
+        return design, Optimum(start, curvature, before, before, 1.0)
+    point, curvature, after = descend(objective, design, start, curvature)
+    if objective.lam == 0 and not after <= CONVERGED:
+        raise EstimatorError(
+            f"{objective.name} has no finite optimum on these rows (they are separable, or nearly): "
+            f"fit with a penalty, or drop columns."
+        )
+    return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point))
+
+
+def tempered(objective: Objective, design: Design) -> Objective:
+    """In the row space, a penalty far below the scale of the rows is raised to where the arithmetic holds.
+
+    The fit then interpolates its rows whatever the penalty, and honest scores have reached their limit; but
+    1 - leverage, of the order penalty / scale, would drown in rounding, and with it every correction.
+    """
+    if design.pivots is None or objective.lam <= 0:
+        return objective
+    lengths = np.einsum("ij,ij->i", design.matrix, design.matrix)
+    scale = float(np.mean(objective.loss.stiffness() * lengths))
+    return replace(objective, lam=max(objective.lam, MIN_PENALTY * scale))
+
+
+def fitted_point(objective: Objective, design: Design) -> Point:
+    """The user's fit in the coordinates of the design."""
+    linear = np.asarray(objective.X @ objective.weights, dtype=np.float64)
+    scores = linear + objective.intercept
+    own = linear - linear.mean() if objective.free_intercept else scores
+    return Point(design.coefficients(_augmented(objective), own), scores)
+
+
+def residual(objective: Objective, design: Design, point: Point, curvature: Curvature) -> float:
+    """Optimality residual |lam w + A'g| / |lam w|, and |sum g| / sum |g| for a free intercept; the larger.
+
+    Without a penalty: the length of a Newton step relative to the scores, both in the metric of the curvature.
+    """
+    g = objective.loss.gradient(point.scores)
+    slope = _slope(objective, design, point, g, curvature)
+    balance = abs(g.sum()) / max(float(np.abs(g).sum()), np.finfo(float).tiny) if objective.free_intercept else 0.0
+    if objective.lam > 0:
+        return max(_ratio(slope, objective.lam * point.coef), balance)
+    D = objective.loss.curvature(point.scores)
+    spread = np.sqrt(D) * (point.scores - np.average(point.scores, weights=D + np.finfo(float).tiny))
+    return max(_ratio(curvature.root.T @ slope, spread), balance)
+
+
+def descend(objective: Objective, design: Design, start: Point, curvature: Curvature) -> tuple[Point, Curvature, float]:
+    """Damped Newton steps until the residual is below `TIGHT` or rounding stops the descent."""
+    point = _better_start(objective, design, start)
+    if point is not start:
+        curvature = curvature_of(objective, design, point)
+    left = residual(objective, design, point, curvature)
+    for _ in range(MAX_STEPS):
+        if left <= TIGHT:
+            break
+        moved = _newton_step(objective, design, point, curvature)
+        if moved is None:
+            break
+        point, curvature = moved, curvature_of(objective, design, moved)
+        left = residual(objective, design, point, curvature)
+    return point, curvature, left
+
+
+def match_of_fit(objective: Objective, start: Point, point: Point) -> float:
+    """`direction_match` of the user's fit `start` with another point."""
+    return direction_match(start, point, float(np.linalg.norm(_augmented(objective))))
+
+
+def direction_match(a: Point, b: Point, norm_a: float) -> float:
+    """Mean of the cosines between two classifiers in weight space and in score space.
+
+    `norm_a` is the length of the first weight vector, part of which may lie outside the row space.
+    """
+    tiny = np.finfo(float).tiny
+    weights = float(a.coef @ b.coef) / max(norm_a * float(np.linalg.norm(b.coef)), tiny)
+    za, zb = a.scores - a.scores.mean(), b.scores - b.scores.mean()
+    return 0.5 * (weights + float(za @ zb) / max(float(np.linalg.norm(za) * np.linalg.norm(zb)), tiny))
+
+
+def _newton_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point | None:
+    """The next point, or None when no step along the Newton direction descends any more."""
+    dc, dz = _newton_direction(objective, design, point, curvature)
+    step = _step_length(objective, point, dc, dz)
+    return None if step == 0.0 else Point(point.coef + step * dc, point.scores + step * dz)
+
+
+def full_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point:
+    """One whole Newton step: from next to the optimum, to it."""
+    dc, dz = _newton_direction(objective, design, point, curvature)
+    return Point(point.coef + dc, point.scores + dz)
+
+
+def _newton_direction(
+    objective: Objective, design: Design, point: Point, curvature: Curvature
+) -> tuple[Floats, Floats]:
+    """Change of the coefficients and of the scores."""
+    g = objective.loss.gradient(point.scores)
+    dc = -curvature.root @ (curvature.root.T @ _slope(objective, design, point, g, curvature))
+    dz = design.scores(dc)
+    if curvature.centre is not None:
+        dz = dz - curvature.centre @ dc - g.sum() / curvature.total
+    return dc, dz
+
+
+def _step_length(objective: Objective, point: Point, dc: Floats, dz: Floats) -> float:
+    """Step in (0, 1] at which the directional derivative has at least halved; 0 if there is none.
+
+    The objective is convex along the line, so its derivative is monotone and bisection finds the place, also
+    where the curvature jumps (squared hinge). A derivative needs N operations: the search costs next to nothing.
+    """
+    initial = _line_derivative(objective, point, dc, dz, 0.0)
+    if not initial < -ROUNDING * _value(objective, point):
+        return 0.0
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MAX_HALVINGS):
+        derivative = _line_derivative(objective, point, dc, dz, step)
+        if abs(derivative) <= 0.5 * abs(initial) or (step == 1.0 and derivative < 0.0):
+            return step
+        low, high = (step, high) if derivative < 0.0 else (low, step)
+        step = 0.5 * (low + high)
+    return low
+
+
+def _line_derivative(objective: Objective, point: Point, dc: Floats, dz: Floats, step: float) -> float:
+    penalty = objective.lam * float((point.coef + step * dc) @ dc)
+    return penalty + float(objective.loss.gradient(point.scores + step * dz) @ dz)
+
+
+def _better_start(objective: Objective, design: Design, start: Point) -> Point:
+    """The user's point, or the origin where that is lower: saturated losses give Newton nothing to go by."""
+    origin = Point(np.zeros(len(start.coef)), np.zeros(design.n_rows))
+    return start if _value(objective, start) <= _value(objective, origin) else origin
+
+
+def _value(objective: Objective, point: Point) -> float:
+    return 0.5 * objective.lam * float(point.coef @ point.coef) + float(objective.loss.value(point.scores).sum())
+
+
+def curvature_of(objective: Objective, design: Design, point: Point) -> Curvature:
+    """Second derivatives of the objective at a point."""
+    return curvature_at(design, objective.loss.curvature(point.scores), objective.lam, objective.free_intercept)
+
+
+def _slope(objective: Objective, design: Design, point: Point, g: Floats, curvature: Curvature) -> Floats:
+    return objective.lam * point.coef + design.back(g, curvature.centre)
+
+
+def _outside(objective: Objective, start: Point) -> float:
+    """Share of the weights that no row can see: the penalty would have driven it to zero."""
+    total = float(np.sum(_augmented(objective) ** 2))
+    return float(np.sqrt(max(0.0, total - float(start.coef @ start.coef)) / total)) if objective.lam > 0 else 0.0
+
+
+def _augmented(objective: Objective) -> Floats:
+    if objective.constant == 0:
+        return objective.weights
+    return np.append(objective.weights, objective.intercept / objective.constant)
+
+
+def _ratio(vector: Floats, reference: Floats) -> float:
+    length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
+    if length == 0.0:
+        return 0.0
+    return length / scale if scale > 1e-200 * length else np.inf
+
+
+# ---- A fit that stopped early resembles the optimum at a stronger penalty: find the one that it resembles most.
+#
+# Solvers start at zero and walk towards the optimum much as the optimum itself walks when the penalty weakens. Where
+# the user's weights point elsewhere than the optimum of their objective, rows are removed at the nearest point of
+# that path: it stands for the user's classifier, the optimum for a classifier that nobody has.
+
+ELSEWHERE = 0.999  # above, the optimum itself stands for the weights well enough
+STEP = 10**0.25
+PATH_STEPS = 12  # three decades
+RESEMBLES = 0.9  # below this, the weights did not stop on the way: they are not from these rows
+PAST = 0.02  # once this far below the best match, the path only leads away
+
+
+def nearest_on_path(objective: Objective, design: Design, found: Optimum) -> Optimum:
+    """`found`, or the optimum at a stronger penalty to which the user's weights are closer in direction."""
+    if not found.polished or found.direction_cosine >= ELSEWHERE or objective.lam == 0:
+        return found
+    start = fitted_point(objective, design)
+    best, point, stronger = found, found.point, tempered(objective, design)
+    for _ in range(PATH_STEPS):
+        stronger = replace(stronger, lam=stronger.lam * STEP)
+        point, curvature, left = descend(stronger, design, point, curvature_of(stronger, design, point))
+        cosine = match_of_fit(objective, start, point)
+        if cosine > best.direction_cosine:
+            factor = stronger.lam / objective.lam
+            best = replace(
+                best, point=point, curvature=curvature, residual=left, direction_cosine=cosine, penalty_factor=factor
+            )
+        elif not cosine >= best.direction_cosine - PAST:
+            break
+    return best if best.direction_cosine >= RESEMBLES else found

@@ -1,0 +1,150 @@
+"""Fits whose own objective cannot be used: unknown training, and weights that single rows hold up alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import eigh
+
+from foldless.checks import Floats
+from foldless.errors import InputError
+from foldless.honest.design import Bools, Curvature, Design, Ints, build_design
+from foldless.honest.objective import Objective, SameScale
+from foldless.honest.optimum import Optimum, Point, curvature_of, descend, full_step
+from foldless.honest.removal import LocalModel, Problem, column_blocks, problem_at
+
+if TYPE_CHECKING:
+    from foldless.model.view import LinearView
+
+
+# ---- When the training is unknown: the ridge regression whose direction is closest to w stands in for it.
+#
+# Its removal shifts, times kappa = <c, w>/<c, c> (c the ridge weights), are applied to the scores of w. That is exact
+# if w is a ridge direction; if w has nothing to do with the labels, kappa is near 0 and its scores are honest anyway.
+
+LOG_PENALTIES = np.linspace(-9.0, 7.0, 33)  # relative to the mean eigenvalue
+RANK = 1e-18  # eigenvalues below this share of the largest are rounding noise
+
+
+@dataclass(frozen=True, eq=False)
+class NearestRidge:
+    """Penalty, weights in the eigenbasis, share kappa of w along them, and agreement of the directions."""
+
+    penalty: float
+    coef: Floats
+    kappa: float
+    match: float
+
+
+def surrogate_problem(view: LinearView, sample_weight: Floats | None) -> tuple[Problem, float]:
+    """The stand-in for an unknown training method, and its `match` with the weights of the view."""
+    own = view.scores()
+    positive = view.labels.positive
+    D = np.ones(own.size) if sample_weight is None else sample_weight
+    t = np.where(positive, 1.0, -1.0)
+    design = build_design(view.X, constant=0.0, free_intercept=True)
+    centre, mean_t = design.mean(D), float(D @ t / D.sum())
+    values, vectors = eigh(design.gram(D, centre))
+    values = np.maximum(values, 0.0)
+    w = vectors.T @ design.coefficients(view.weights, own - own.mean())
+    ridge = nearest_ridge(
+        values, vectors.T @ design.back(D * (t - mean_t), centre), w, float(view.weights @ view.weights)
+    )
+    if not np.isfinite([ridge.match, ridge.kappa]).all():
+        raise InputError("the rows of X differ by rounding alone: check how X was made.")
+    coef = vectors @ ridge.coef
+    z = design.scores(coef) - centre @ coef + mean_t
+    curvature = Curvature(vectors / np.sqrt(values + ridge.penalty), centre, float(D.sum()))
+    return Problem(positive, own, ridge.kappa, D * (z - t), D, design, curvature, SameScale()), ridge.match
+
+
+def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> NearestRidge:
+    """Ridge weights c = right / (values + penalty) closest to w, among 33 penalties.
+
+    Closeness is the mean of the cosines in weight space and in score space (where coordinate k counts `values[k]`).
+    All vectors are coordinates in the eigenbasis of the scatter; `norm_sq` is the squared length of the whole of w.
+    """
+    tiny = np.finfo(float).tiny
+    mean = max(float(values[values >= RANK * values[-1]].mean()), tiny)
+    penalties = mean * np.exp(LOG_PENALTIES)
+    c = right / (values + penalties[:, None])
+    longest = max(norm_sq, float(w @ w))  # what is read from scores may come out longer than the whole, by rounding
+    in_weights = c @ w / np.sqrt(np.sum(c**2, axis=1) * longest + tiny)
+    in_scores = c @ (values * w) / np.sqrt((c**2 @ values) * float(w**2 @ values) + tiny)
+    match = 0.5 * (in_weights + in_scores)
+    best = int(np.argmax(match))
+    along = float(c[best] @ w) / max(float(c[best] @ c[best]), tiny)
+    return NearestRidge(float(penalties[best]), c[best], along, float(match[best]))
+
+
+# ---- Fits without a penalty that some rows hold up alone: what becomes of the weights when those rows are removed.
+#
+# A column that is constant but for one row, a category that one group has to itself: that row's score is its label
+# (leverage 1), and its score without the row is 0/0. scikit-learn's fits take the smallest weights where rows leave
+# them open. That is the limit of a vanishing ridge penalty on standardised columns, so such a penalty is added:
+# strong enough that 1 - leverage is more than rounding, weak enough to leave all else as it was.
+
+PENALTY = 1e-10  # on columns of unit length
+NO_SLACK = 1e-11  # 1 - leverage below this is rounding
+
+
+def determined(
+    positive: Bools, objective: Objective, design: Design, found: Optimum, rows: Ints, codes: Ints | None
+) -> Problem:
+    """The objective at its optimum, ready for removal; where rows hold up weights alone, barely penalised."""
+    problem = problem_at(positive, objective, design, found)
+    if objective.lam == 0 and is_undetermined(problem, rows, codes):
+        return problem_at(positive, *barely_penalised(objective, design, found))
+    return problem
+
+
+def is_undetermined(problem: Problem, rows: Ints, codes: Ints | None) -> bool:
+    """Whether two rows, or two groups, hold up a direction alone: an eigenvalue 1 of their block of the hat matrix."""
+    model = problem.local_model(rows)
+    return (_slack_of_pairs(model) if codes is None else _slack_of_groups(model, codes[rows])) < NO_SLACK
+
+
+def _slack_of_pairs(model: LocalModel) -> float:
+    """1 - the largest eigenvalue of any two rows; it can only be near 0 where one of them has leverage 1/2 or more."""
+    seen = model.B * np.sqrt(model.D)[:, None]
+    h = model.diagonal * model.D
+    strong, least = np.flatnonzero(h >= 0.5), 1.0 - float(h.max())
+    for part in column_blocks(len(h), len(strong)):
+        i = strong[part]
+        cross = seen @ seen[i].T
+        cross[i, np.arange(len(i))] = 0.0
+        largest = 0.5 * (h[:, None] + h[i]) + np.hypot(0.5 * (h[:, None] - h[i]), cross)
+        least = min(least, 1.0 - float(largest.max()))
+    return least
+
+
+def _slack_of_groups(model: LocalModel, codes: Ints) -> float:
+    """The same for whole groups; only where their leverages sum to one or more."""
+    seen, sums = model.B * np.sqrt(model.D)[:, None], np.bincount(codes, weights=model.diagonal * model.D)
+    groups = [seen[codes == code] for code in np.flatnonzero(sums)]
+    sums, least = sums[sums > 0], 1.0
+    for a, b in combinations_with_replacement(range(len(groups)), 2):
+        if sums[a] + sums[b] * (a != b) >= 1.0:
+            block = groups[a] if a == b else np.vstack([groups[a], groups[b]])
+            least = min(least, 1.0 - float(np.linalg.norm(block, 2)) ** 2)
+    return least
+
+
+def barely_penalised(objective: Objective, design: Design, found: Optimum) -> tuple[Objective, Design, Optimum]:
+    """The same fit in standardised columns, with a penalty that decides what the remaining rows do not."""
+    lengths = np.sqrt(np.maximum(np.diag(_scatter(objective, design)), 0.0))
+    lengths[lengths == 0.0] = 1.0
+    scaled, penalised = design.scaled(1.0 / lengths), replace(objective, lam=PENALTY)
+    start = Point(found.point.coef * lengths, found.point.scores)
+    near, curvature, _ = descend(penalised, scaled, start, curvature_of(penalised, scaled, start))
+    # What the penalty changes in the objective is lost in its rounding, which ends a descent; in the scores it is not.
+    point = full_step(penalised, scaled, near, curvature)
+    return penalised, scaled, replace(found, point=point, curvature=curvature_of(penalised, scaled, point))
+
+
+def _scatter(objective: Objective, design: Design) -> Floats:
+    weight = objective.loss.weight
+    return design.gram(weight, design.mean(weight) if objective.free_intercept else None)

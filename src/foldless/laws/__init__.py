@@ -1,0 +1,1 @@
+"""The paper's mathematics: effects, priors, the conjugate update, and sufficient statistics."""

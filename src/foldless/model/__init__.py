@@ -1,0 +1,1 @@
+"""Taking fitted estimators and pipelines apart."""

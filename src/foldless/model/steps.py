@@ -1,0 +1,172 @@
+"""What an estimator or a step of a pipeline is, whether it saw y, and where a classifier draws its line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import logit
+
+from foldless.errors import EstimatorError
+
+# ---- What an estimator, or one step of a fitted pipeline, is: which scikit-learn class, whose code, whether it saw y.
+
+Steps = list[tuple[str, Any]]
+
+# scikit-learn marks these as able to do without y (a prefit model, an unsupervised score), but in a
+# classification pipeline they look at it. Taking one for supervised when it is not costs nothing but a detour.
+USES_Y = {"SelectKBest", "SelectPercentile", "SelectFromModel", "SequentialFeatureSelector", "_PLS", "PLSSVD"}
+
+CONTAINERS = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransformer": "transformers_"}
+
+
+def is_estimator(model: Any) -> bool:
+    """An estimator, fitted or not; False for a bare vector of weights."""
+    return any(hasattr(model, a) for a in ("fit", "predict", "decision_function", "predict_proba"))
+
+
+def flattened(name: str, step: Any) -> Steps:
+    """A step as a list of plain ones: nested pipelines are spelled out, frozen steps thawed, empty ones dropped."""
+    step = thawed(step)
+    if "Pipeline" in sklearn_names(step):
+        return [inner for sub, s in step.steps for inner in flattened(f"{name}.{sub}", s)]
+    return [] if step is None or step == "passthrough" else [(name, step)]
+
+
+def thawed(step: Any) -> Any:
+    """What a FrozenEstimator holds; anything else as it is."""
+    while "FrozenEstimator" in sklearn_names(step):
+        step = step.estimator
+    return step
+
+
+def innermost(estimator: Any) -> Any:
+    """The classifier at the end of searches and pipelines."""
+    estimator = thawed(estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return innermost(estimator.best_estimator_)
+    return innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
+
+
+def saw_y(step: Any) -> bool:
+    """True when a fitted step, or one inside it, used the labels (or may have, and can be mapped back)."""
+    step = thawed(step)
+    inner = _inner_steps(step)
+    if inner:
+        return any(saw_y(s) for s in inner)
+    kind, needs_y = kind_and_need(step)
+    known = needs_y or kind in ("classifier", "regressor") or hasattr(step, "best_estimator_")
+    return known or bool(USES_Y & sklearn_names(step)) or (is_unknown(step) and hasattr(step, "get_support"))
+
+
+def kind_and_need(step: Any) -> tuple[str | None, bool]:
+    """What scikit-learn's tags say: the kind of estimator, and whether fitting it needs y."""
+    from sklearn.utils import get_tags
+
+    try:
+        tags = get_tags(step)
+    except Exception:  # a foreign class without tags, or a string such as "drop"
+        return None, False
+    return tags.estimator_type, bool(tags.target_tags.required)
+
+
+def _inner_steps(step: Any) -> list[Any]:
+    held = next((attribute for kind, attribute in CONTAINERS.items() if kind in sklearn_names(step)), None)
+    return [item[1] for item in getattr(step, held, ())] if held else []
+
+
+def sklearn_names(step: Any) -> set[str]:
+    # Names along the ancestry, so that a user's subclass of SelectKBest is still known for what it is.
+    return {c.__name__ for c in type(step).__mro__ if c.__module__.startswith("sklearn.")}
+
+
+def is_unknown(step: Any) -> bool:
+    """True when the code that fits a step, or a step inside it, is not scikit-learn's."""
+    step = thawed(step)
+    fits = [getattr(type(step), m, None) for m in ("fit", "fit_transform")]
+    foreign = any(f and not str(getattr(f, "__module__", "")).startswith("sklearn.") for f in fits)
+    return foreign or any(is_unknown(s) for s in _inner_steps(step))
+
+
+# ---- Where a classifier draws its line: the value of ``decision_function`` at which ``predict`` changes its mind.
+
+WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}
+LOGISTIC = {"LogisticRegression", "LinearDiscriminantAnalysis"}  # their probability is 1 / (1 + exp(-decision))
+TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps  # a threshold of 0 or 1 is beyond all scores, yet a number
+
+
+def own_threshold(estimator: Any) -> float:
+    """0 for most; where a wrapper has moved it, its threshold in units of ``decision_function``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from sklearn.model_selection import FixedThresholdClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = FixedThresholdClassifier(LinearDiscriminantAnalysis(), threshold=0.2).fit(X[:60, :5], y[:60])
+    >>> round(own_threshold(model), 3)
+    -1.386
+    """
+    wrapper = moved_by(estimator)
+    if wrapper is None:
+        return 0.0
+    value, positive = _settings(wrapper)
+    if _response(wrapper) == "predict_proba":
+        found = _decision_at(0.5 if value == "auto" else value, wrapper)
+    else:
+        found = 0.0 if value == "auto" else float(value)
+    return -found if positive is not None and positive != wrapper.classes_[1] else found
+
+
+def why_unknown(estimator: Any) -> str | None:
+    """Why a classifier's own threshold cannot be told, or None."""
+    try:
+        own_threshold(estimator)
+    except EstimatorError as err:
+        return str(err)
+    return None
+
+
+def moved_by(estimator: Any) -> Any | None:
+    """The wrapper that moves the threshold, if there is one inside."""
+    inner = innermost(estimator)
+    return inner if sklearn_names(inner) & WRAPPERS and hasattr(inner, "estimator_") else None
+
+
+def notes_on_threshold(estimator: Any) -> tuple[str, ...]:
+    """What to know about rates at the classifier's own threshold."""
+    wrapper = moved_by(estimator)
+    if wrapper is None or "TunedThresholdClassifierCV" not in sklearn_names(wrapper):
+        return ()
+    return (f"{type(wrapper).__name__} chose its threshold with the help of y; that choice is not accounted for.",)
+
+
+def _settings(wrapper: Any) -> tuple[Any, Any]:
+    """The threshold, and the class whose score is compared with it; None for the second of ``classes_``."""
+    if hasattr(wrapper, "best_threshold_"):
+        return wrapper.best_threshold_, wrapper._curve_scorer._get_pos_label()
+    return wrapper.threshold, wrapper.pos_label
+
+
+def _response(wrapper: Any) -> str:
+    if wrapper.response_method != "auto":
+        return str(wrapper.response_method)
+    return "predict_proba" if hasattr(wrapper.estimator_, "predict_proba") else "decision_function"
+
+
+def _decision_at(probability: float, wrapper: Any) -> float:
+    """Where the classifier inside has that probability."""
+    final = innermost(wrapper.estimator_)
+    loss = getattr(final, "loss", None)
+    if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax, of twice the decision
+        return float(logit(np.clip(probability, TINY, 1 - EPS))) / 2
+    if sklearn_names(final) & LOGISTIC or loss == "log_loss":
+        return float(logit(np.clip(probability, TINY, 1 - EPS)))
+    if loss == "modified_huber":
+        return float(2 * probability - 1)
+    raise EstimatorError(
+        f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are no known function "
+        f"of its decision_function: give the threshold in units of decision_function (threshold= in Python, or "
+        f"--threshold on the command line)."
+    )

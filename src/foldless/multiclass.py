@@ -1,0 +1,146 @@
+"""More than two classes: the posterior of the average AUC, from a classifier or from held-out scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from foldless import checks, words
+from foldless.errors import EstimatorError, InputError
+from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
+from foldless.honest.classes import NO_GROUPS, remove_rows_of_classes
+from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.scores import on_few_rows, strain
+from foldless.honest.statistic import unit_size
+from foldless.honest.targets import ClassScores
+from foldless.model.view import has_several_classes, take_classes_apart
+from foldless.results.auc import AUCPosterior
+from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
+
+# ---- From a fitted classifier of several classes, or from held-out scores, to the posterior of its average AUC.
+
+
+def posterior_of_classes(
+    estimator: Any, X: Any, y: Any, *, prior: EffectPrior, groups: Any, sample_weight: Any, multi_class: str
+) -> tuple[MulticlassAUCPosterior, str | None]:
+    """The posterior of a fitted classifier, and what deserves a warning about it, if anything."""
+    view = take_classes_apart(estimator, X, y)
+    found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
+    counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
+    notes = view.notes + found.notes
+    result = posterior_of_source(
+        TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found)
+    )
+    return result, strain(found.notes, found.direction_cosine)
+
+
+def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
+    """The posterior from held-out scores, one column per class in the sorted order of the labels."""
+    z = checks.as_scores(scores, (2,))
+    values = checks.label_vector(y)
+    checks.same_length(len(z), values.size, "there are scores of {} rows")
+    classes = checks.distinct(values)
+    codes = np.searchsorted(classes, values).astype(np.intp)
+    if z.shape[1] != classes.size:
+        raise InputError(
+            f"scores have {z.shape[1]} columns but y has {classes.size} classes ({words.listed(classes.tolist())}): "
+            f"pass one column per class, in sorted order, and rows of every class."
+        )
+    sizes = np.bincount(codes)
+    if sizes.min() < 2:
+        raise InputError(
+            f"each class needs at least two rows, but class {classes.tolist()[int(sizes.argmin())]!r} has "
+            f"{sizes.min()}: the spread of one score is unknown."
+        )
+    flat = np.flatnonzero(np.all(z == z[0], axis=0))
+    if flat.size:
+        raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
+    counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
+    return posterior_of_source(HeldOutRows(unit_size(z), codes), counts, prior, multi_class, "scores", (), {})
+
+
+def posterior_of_source(
+    source: EvaluatedRows,
+    counts: Mapping[Any, int],
+    prior: EffectPrior,
+    multi_class: str,
+    method: str,
+    notes: tuple[str, ...],
+    details: dict[str, Any],
+) -> MulticlassAUCPosterior:
+    classes = tuple(counts)
+    everyone = range(len(classes))
+    notes = notes + on_few_rows(min(counts.values()), which="smallest")
+    pairs = {(a, b): _of_pair(source, a, b) for a, b in combinations(everyone, 2)}
+    rest = [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
+
+    def posterior(components: list[Component], n0: int, n1: int) -> AUCPosterior:
+        statistic = average(source, components)
+        more = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
+        return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, more)
+
+    total = sum(counts.values())
+    pairwise = {
+        (classes[a], classes[b]): posterior(parts, counts[classes[a]], counts[classes[b]])
+        for (a, b), parts in pairs.items()
+    }
+    against = {c: posterior([part], total - counts[c], counts[c]) for c, part in zip(classes, rest, strict=True)}
+    chosen = [c for parts in pairs.values() for c in parts] if multi_class == "ovo" else rest
+    statistic = average(source, chosen)
+    figures = {**details, "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share}
+    effect = separation_posterior(statistic, prior)
+    matrix = PairwisePosteriors(classes, pairwise)
+    return MulticlassAUCPosterior.of_classes(effect, method, multi_class, counts, matrix, against, notes, figures)
+
+
+def _of_pair(source: EvaluatedRows, a: int, b: int) -> list[Component]:
+    """Both AUCs of two classes: the score of a ranks rows of a above b, and that of b the other way round."""
+    return [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
+
+
+def details_of(found: ClassScores) -> dict[str, Any]:
+    known = found.method == "loo"
+    return {
+        "family": found.family,
+        "score": found.score,
+        "residual": found.residual if known else None,
+        "polished": found.polished,
+        "match": None if known else found.match,
+    }
+
+
+# ---- What cannot be asked about two classes, or about more of them, and what to do instead.
+
+
+def two_classes_only(estimator: Any, asked: str) -> None:
+    """Refuse a classifier of more than two classes, with the way to ask about one of them."""
+    if not has_several_classes(estimator):
+        return
+    classes = estimator.classes_.tolist()
+    raise EstimatorError(
+        f"{asked} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
+        f"({words.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
+        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
+    )
+
+
+def refuse_two_class_options(pos_label: Any, groups: Any) -> None:
+    """Refuse what has no meaning, or no method yet, with more than two classes."""
+    if pos_label is not None:
+        raise InputError(
+            f"pos_label={pos_label!r} is for two classes: leave it out; against_rest[{pos_label!r}] of the result is "
+            f"the AUC of that class against the others."
+        )
+    if groups is not None:
+        raise InputError(NO_GROUPS)
+
+
+def known_average(multi_class: Any) -> None:
+    """Refuse an average that there is not."""
+    if multi_class not in ("ovo", "ovr"):
+        raise InputError(
+            f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got {multi_class!r}."
+        )

@@ -1,0 +1,1 @@
+"""Results: frozen objects that answer questions about one posterior."""

@@ -1,0 +1,184 @@
+"""`RatePosterior`, the posterior of one probability, and `AUCPosterior`, that of an AUC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from foldless.checks import Floats, as_number, as_numbers, as_probabilities, in_open_interval
+from foldless.errors import InputError
+from foldless.laws.effect import SQRT2, Effect, effect_of, log_jacobian, probability
+
+# ---- `RatePosterior`: what is known about one probability, be it an AUC, a sensitivity or an error.
+
+
+@dataclass(frozen=True)
+class RatePosterior:
+    """Posterior of a probability Phi(x / scale), x an `Effect`.
+
+    `mean`, `sd` and `interval` describe it; `cdf`, `ppf`, `pdf` and `sample` are the whole law.
+    """
+
+    effect: Effect
+    scale: float
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return self.effect.mean_probability(self.scale)
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return self.effect.sd_probability(self.scale)
+
+    @property
+    def median(self) -> float:
+        """Posterior median."""
+        return float(self.ppf(0.5))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Central credible interval."""
+        tail = (1 - in_open_interval(level, "level")) / 2
+        low, high = self.ppf(np.array([tail, 1 - tail]))
+        return float(low), float(high)
+
+    def cdf(self, a: Any) -> Floats:
+        """Posterior probability that the rate is at most `a`; 0 below 0 and 1 from 1 on."""
+        a = as_numbers(a, "a")
+        p = self.effect.cdf(self._finite_effect(a))
+        return np.where(a >= 1, 1.0, np.where(a <= 0, 0.0, p))[()]
+
+    def ppf(self, q: Any) -> Floats:
+        """Posterior quantiles."""
+        q = as_probabilities(q, "q")
+        return np.asarray(probability(self.effect.ppf(q), self.scale))[()]
+
+    def pdf(self, a: Any) -> Floats:
+        """Posterior density; at 0 and 1 its limit, which may be infinite."""
+        a = as_probabilities(a, "a")
+        x = effect_of(np.clip(a, 1e-300, 1 - 1e-16), self.scale)
+        density = np.exp(np.minimum(self.effect.logpdf(x) + log_jacobian(x, self.scale), 700.0))
+        # The limit at an end depends on which falls faster: the tail of the effect or phi itself.
+        lower, upper = (np.inf if sd >= self.scale else 0.0 for sd in self.effect.tail_sd())
+        return np.where(a <= 0, lower, np.where(a >= 1, upper, density))[()]
+
+    def sample(self, size: Any = None, rng: np.random.Generator | int | None = None) -> Floats:
+        """Random draws from the posterior."""
+        try:
+            draws = self.effect.sample(size, np.random.default_rng(rng))
+        except (TypeError, ValueError) as err:
+            raise InputError(f"sample takes a size or shape and a seed or generator, got {size!r}, {rng!r}.") from err
+        return np.asarray(probability(draws, self.scale))[()]
+
+    def prob_above(self, a: float) -> float:
+        """Posterior probability that the rate exceeds `a`."""
+        bound = as_number(a, "a")
+        if not 0 < bound < 1:
+            return 1.0 if bound <= 0 else 0.0
+        return float(self.effect.sf(self._finite_effect(np.asarray(bound))))
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.rate_posterior(self)
+
+    def _finite_effect(self, a: Floats) -> Floats:
+        return np.asarray(np.clip(effect_of(np.clip(a, 0.0, 1.0), self.scale), -1e100, 1e100))
+
+
+# ---- `AUCPosterior`: what is known about the AUC of one classifier, and the questions it answers.
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AUCPosterior(RatePosterior):
+    """Posterior of the area under the ROC curve.
+
+    Attributes
+    ----------
+    method : str
+        "loo", "loo-surrogate", "in-sample" or "scores": where the number comes from.
+    n0, n1 : int
+        Rows of the negative and the positive class.
+    notes : tuple of str
+        What a reader of the number must know.
+    details : mapping
+        Further figures of the method.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from foldless.laws.effect import StudentEffect
+    >>> post = fl.AUCPosterior.from_effect(StudentEffect(1.8, 0.3, 40), "in-sample", 20, 22)
+    >>> post
+    AUCPosterior(mean=0.890, 95% interval [0.778, 0.961], method='in-sample', n0=20, n1=22)
+    >>> round(post.prob_above(0.8), 3)
+    0.952
+    """
+
+    method: str
+    n0: int
+    n1: int
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_effect(
+        cls,
+        effect: Effect,
+        method: str,
+        n0: int,
+        n1: int,
+        notes: tuple[str, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> AUCPosterior:
+        """The posterior of AUC = Phi(delta / sqrt 2), given that of delta."""
+        return cls(effect, SQRT2, method, n0, n1, notes, MappingProxyType(dict(details or {})))
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"AUCPosterior(mean={self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
+            f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
+        )
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.auc_posterior(self)
+
+    def __float__(self) -> float:
+        return self.mean
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A read-only mapping does not pickle; its content does.
+        return AUCPosterior.from_effect, (
+            self.effect,
+            self.method,
+            self.n0,
+            self.n1,
+            self.notes,
+            dict(self.details),
+        )
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything worth printing, as a plain dict."""
+        low, high = self.interval(level)
+        return {
+            "auc": self.mean,
+            "sd": self.sd,
+            "median": self.median,
+            "level": level,
+            "low": low,
+            "high": high,
+            "prob_above_chance": self.prob_above(0.5),
+            "method": self.method,
+            "n0": self.n0,
+            "n1": self.n1,
+            **self.details,
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,248 @@
+"""Results for more than two classes: the average AUC, and the AUC of every pair of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from foldless.checks import Floats
+from foldless.errors import InputError
+from foldless.laws.effect import SQRT2, Effect
+from foldless.results.auc import AUCPosterior
+from foldless.words import listed
+
+# ---- `PairwisePosteriors`: the AUC of every two classes, as a symmetric matrix of posteriors.
+
+Pair = tuple[Any, Any]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PairwisePosteriors:
+    """Posteriors of the AUC of each two classes; ``pairwise["bus", "van"]`` is one of them, in either order.
+
+    Attributes
+    ----------
+    classes : tuple
+        Labels, in the order of the rows and columns of `mean` and `interval`.
+    posteriors : mapping
+        One `AUCPosterior` for each pair (earlier class, later class); its n0 and n1 are the rows of the two.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pairwise = fl.auc_posterior(LogisticRegression().fit(X[:, :2], y), X[:, :2], y).pairwise
+    >>> pairwise[0, 1].mean > pairwise[1, 2].mean
+    True
+    >>> pairwise.weakest()
+    (1, 2)
+    """
+
+    classes: tuple[Any, ...]
+    posteriors: Mapping[Pair, AUCPosterior]
+
+    def __getitem__(self, pair: Pair) -> AUCPosterior:
+        try:
+            first, second = pair
+            return self.posteriors[(first, second) if (first, second) in self.posteriors else (second, first)]
+        except (KeyError, TypeError, ValueError) as err:
+            raise InputError(
+                f"pairwise takes two different classes, as in pairwise[{self.classes[0]!r}, {self.classes[1]!r}], got "
+                f"{pair!r}; the classes are {listed(self.classes)}."
+            ) from err
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.posteriors)
+
+    def __len__(self) -> int:
+        return len(self.posteriors)
+
+    @property
+    def mean(self) -> Floats:
+        """Posterior means, shape (K, K); nan on the diagonal."""
+        return self._matrix(lambda post: post.mean)
+
+    @property
+    def sd(self) -> Floats:
+        """Posterior standard deviations, shape (K, K)."""
+        return self._matrix(lambda post: post.sd)
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the central credible intervals, each of shape (K, K)."""
+        return self._matrix(lambda post: post.interval(level)[0]), self._matrix(lambda post: post.interval(level)[1])
+
+    def weakest(self) -> Pair:
+        """The two classes that are told apart worst."""
+        return min(self.posteriors, key=lambda pair: self.posteriors[pair].mean)
+
+    def __repr__(self) -> str:
+        first, second = self.weakest()
+        mean = self.posteriors[first, second].mean
+        return f"PairwisePosteriors({len(self.classes)} classes, weakest pair {first!r}, {second!r}: mean={mean:.3f})"
+
+    def _matrix(self, value: Callable[[AUCPosterior], float]) -> Floats:
+        place = {label: k for k, label in enumerate(self.classes)}
+        out = np.full((len(place), len(place)), np.nan)
+        for (first, second), post in self.posteriors.items():
+            i, j = place[first], place[second]
+            out[i, j] = out[j, i] = value(post)
+        return out
+
+
+# ---- `MulticlassAUCPosterior`: what is known about the average AUC of a classifier of more than two classes.
+
+AVERAGES = {
+    "ovo": "mean over pairs of classes (Hand and Till)",
+    "ovr": "mean over classes against the rest",
+}
+SHOWN = 6  # pairs that are listed on a card
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class MulticlassAUCPosterior(AUCPosterior):
+    """Posterior of the average AUC of a classifier of more than two classes.
+
+    With ``multi_class="ovo"`` the average over all pairs of classes of Hand and Till (2001): of classes a and b, the
+    mean of the AUC with which the score of a ranks rows of a above rows of b, and of that with which the score of b
+    ranks them the other way round. With "ovr" the mean over classes of the AUC of a class against all others. Both as
+    in ``sklearn.metrics.roc_auc_score(average="macro")``. It is an `AUCPosterior`, and answers the same questions.
+
+    Attributes
+    ----------
+    method : str
+        "loo", "loo-surrogate" or "scores": where the number comes from.
+    n0, n1 : int
+        All rows, both times: in an average over classes every row is a positive one and a negative one.
+    multi_class : str
+        "ovo" or "ovr".
+    classes : tuple
+        Labels.
+    counts : tuple of int
+        Rows of each class.
+    pairwise : PairwisePosteriors
+        The AUC of each two classes.
+    against_rest : mapping
+        The AUC of each class against all others, an `AUCPosterior` by label.
+    notes : tuple of str
+        What a reader of the number must know.
+    details : mapping
+        Further figures; ``details["score"]`` says by which score rows are ranked.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> post = fl.auc_posterior(RidgeClassifier().fit(X[:, :2], y), X[:, :2], y)
+    >>> post
+    MulticlassAUCPosterior(mean=..., 95% interval [..., ...], multi_class='ovo', method='loo', 3 classes, 150 rows)
+    >>> post.pairwise.mean.shape
+    (3, 3)
+    """
+
+    multi_class: str
+    classes: tuple[Any, ...]
+    counts: tuple[int, ...]
+    pairwise: PairwisePosteriors
+    against_rest: Mapping[Any, AUCPosterior]
+
+    @classmethod
+    def of_classes(
+        cls,
+        effect: Effect,
+        method: str,
+        multi_class: str,
+        counts: Mapping[Any, int],
+        pairwise: PairwisePosteriors,
+        against_rest: Mapping[Any, AUCPosterior],
+        notes: tuple[str, ...] = (),
+        details: Mapping[str, Any] | None = None,
+    ) -> MulticlassAUCPosterior:
+        """The posterior of the average AUC Phi(delta / sqrt 2), given that of delta."""
+        return cls(
+            effect,
+            SQRT2,
+            method,
+            sum(counts.values()),
+            sum(counts.values()),
+            notes,
+            MappingProxyType(dict(details or {})),
+            multi_class=multi_class,
+            classes=tuple(counts),
+            counts=tuple(counts.values()),
+            pairwise=pairwise,
+            against_rest=MappingProxyType(dict(against_rest)),
+        )
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"MulticlassAUCPosterior(mean={self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], multi_class="
+            f"{self.multi_class!r}, method={self.method!r}, {len(self.classes)} classes, {self.n0} rows)"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only mappings do not pickle; their content does.
+        return MulticlassAUCPosterior.of_classes, (
+            self.effect,
+            self.method,
+            self.multi_class,
+            dict(zip(self.classes, self.counts, strict=True)),
+            self.pairwise,
+            dict(self.against_rest),
+            self.notes,
+            dict(self.details),
+        )
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Everything worth printing, as a plain dict."""
+        plain = super().summary(level)
+        notes = plain.pop("notes")
+        return {
+            **{key: value for key, value in plain.items() if key not in ("n0", "n1")},
+            "multi_class": self.multi_class,
+            "classes": list(self.classes),
+            "counts": list(self.counts),
+            "pairwise": [_entry({"classes": list(p)}, self.pairwise[p], level) for p in self.pairwise],
+            "against_rest": [_entry({"class": c}, post, level) for c, post in self.against_rest.items()],
+            "notes": notes,
+        }
+
+    def _repr_html_(self) -> str:
+        from foldless import words
+        from foldless.cards import drawing
+        from foldless.cards.drawing import card, density_curve
+
+        low, high = self.interval()
+        pairs = sorted(self.pairwise, key=lambda pair: self.pairwise[pair].mean)
+        facts = {
+            "average": AVERAGES[self.multi_class],
+            "sd": words.rate(self.sd),
+            "rows": ", ".join(f"{c}: {n}" for c, n in zip(self.classes, self.counts, strict=True)),
+            "method": self.method,
+            "score": str(self.details.get("score", "as given")),
+        }
+        for pair in pairs[:SHOWN]:
+            post = self.pairwise[pair]
+            facts[f"{pair[0]} and {pair[1]}"] = words.estimate(post.mean, *post.interval())
+        rest = len(pairs) - SHOWN
+        return card(
+            "Average AUC on new data",
+            f"{words.rate(self.mean)}, 95 % interval {words.span(low, high)}",
+            facts,
+            picture=drawing.density(density_curve(self), chance=0.5),
+            notes=self.notes,
+            remark=f"The {SHOWN} weakest pairs of classes; {rest} others are better." if rest > 0 else "",
+        )
+
+
+def _entry(what: dict[str, Any], post: AUCPosterior, level: float) -> dict[str, Any]:
+    low, high = post.interval(level)
+    return {**what, "auc": post.mean, "sd": post.sd, "low": low, "high": high}

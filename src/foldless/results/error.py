@@ -1,0 +1,336 @@
+"""`ErrorPosterior`: error, sensitivity, specificity, PPV and NPV at a threshold and a prevalence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from foldless.checks import Floats, as_numbers, as_probabilities, in_open_interval
+from foldless.laws.effect import StudentEffect, chi_nodes
+from foldless.results.auc import RatePosterior
+
+# ---- The joint law of FPR = Phi(x0) and TPR = Phi(x1), and the probability of a half plane under it.
+#
+# One of the two rates is put on quadrature nodes and the other is integrated in closed form: always
+# the one that moves ``a FPR + b TPR`` more, so that the integrand is smooth on the nodes' scale.
+
+HERMITE_NODES = 24
+QUANTILE_NODES = 128
+MAX_SCALE_NODES = 3000
+
+RateFunction = Callable[[Floats, Floats], Floats]
+
+
+class RatePair(Protocol):
+    """Joint posterior of the false and the true positive rate."""
+
+    @property
+    def fpr(self) -> StudentEffect:
+        """x0."""
+
+    @property
+    def tpr(self) -> StudentEffect:
+        """x1."""
+
+    def probability(self, a: float, b: float, c: float) -> float:
+        """P(a FPR + b TPR <= c)."""
+
+    def moments(self, rate: RateFunction) -> tuple[float, float]:
+        """Mean and standard deviation of rate(FPR, TPR)."""
+
+
+@dataclass(frozen=True)
+class SeparateScales:
+    """Each class has a spread of its own: the two rates are independent."""
+
+    fpr: StudentEffect
+    tpr: StudentEffect
+
+    def probability(self, a: float, b: float, c: float) -> float:
+        """The average over quantiles of the narrower rate of the cdf of the wider."""
+        if abs(a) * self._sd0 >= abs(b) * self._sd1:
+            return _average_cdf(self.fpr, self._quantiles1, a, b, c)
+        return _average_cdf(self.tpr, self._quantiles0, b, a, c)
+
+    def moments(self, rate: RateFunction) -> tuple[float, float]:
+        """By the product of both quantile rules."""
+        _, weights = _unit_rule()
+        values = rate(self._quantiles0[:, None], self._quantiles1[None, :])
+        mean = float(weights @ values @ weights)
+        return mean, float(np.sqrt(weights @ np.square(values - mean) @ weights))
+
+    @cached_property
+    def _quantiles0(self) -> Floats:
+        return np.asarray(ndtr(self.fpr.ppf(_unit_rule()[0])))
+
+    @cached_property
+    def _quantiles1(self) -> Floats:
+        return np.asarray(ndtr(self.tpr.ppf(_unit_rule()[0])))
+
+    @cached_property
+    def _sd0(self) -> float:
+        return self.fpr.sd_probability(1.0)
+
+    @cached_property
+    def _sd1(self) -> float:
+        return self.tpr.sd_probability(1.0)
+
+
+def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: float) -> float:
+    """P(a Phi(wide) + b narrow <= c), `narrow` on its quantile nodes."""
+    _, weights = _unit_rule()
+    below = wide.cdf(_bound(a, c - b * narrow))
+    return float(weights @ (below if a > 0 else 1 - below))
+
+
+@dataclass(frozen=True)
+class SharedScale:
+    """Both classes have one spread, so both distances share its uncertainty R: x = loc R + spread Z."""
+
+    fpr: StudentEffect
+    tpr: StudentEffect
+
+    def probability(self, a: float, b: float, c: float) -> float:
+        """Given R the two rates are independent and normal on the probit scale."""
+        if abs(a) * _conditional_sd(self.fpr) >= abs(b) * _conditional_sd(self.tpr):
+            return self._given_scale(self.fpr, self.tpr, a, b, c)
+        return self._given_scale(self.tpr, self.fpr, b, a, c)
+
+    def _given_scale(self, wide: StudentEffect, narrow: StudentEffect, a: float, b: float, c: float) -> float:
+        r, weights = self._scale_nodes
+        z, z_weights = _hermite()
+        rate = ndtr(narrow.loc * r[:, None] + narrow.spread * z)
+        below = ndtr((_bound(a, c - b * rate) - wide.loc * r[:, None]) / wide.spread)
+        return float(weights @ ((below if a > 0 else 1 - below) @ z_weights))
+
+    def moments(self, rate: RateFunction) -> tuple[float, float]:
+        """By the product rule over R and both normal deviates."""
+        r, weights = self.fpr.scale_nodes()
+        z, w = _hermite()
+        fpr = ndtr(self.fpr.loc * r[:, None] + self.fpr.spread * z)
+        tpr = ndtr(self.tpr.loc * r[:, None] + self.tpr.spread * z)
+        values = rate(fpr[:, :, None], tpr[:, None, :])
+        mean = np.einsum("j,a,b,jab->", weights, w, w, values, optimize=True)
+        variance = np.einsum("j,a,b,jab->", weights, w, w, np.square(values - mean), optimize=True)
+        return float(mean), float(np.sqrt(variance))
+
+    @cached_property
+    def _scale_nodes(self) -> tuple[Floats, Floats]:
+        """Nodes of R, dense enough to resolve the narrower of the two conditional laws."""
+        r, weights = self.fpr.scale_nodes()
+        if r.size == 1:
+            return r, weights
+        widest = max(abs(e.loc) / e.spread for e in (self.fpr, self.tpr))
+        refine = widest / np.sqrt(2 * self.fpr.df)
+        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, MAX_SCALE_NODES // r.size))))
+
+
+def _conditional_sd(effect: StudentEffect) -> float:
+    """Spread of Phi(x) given R = 1, to first order."""
+    return effect.spread * float(np.exp(-0.5 * min(abs(effect.loc), 37.0) ** 2))
+
+
+def _bound(a: float, rest: Floats) -> Floats:
+    """The probit of the rate at which a * rate reaches `rest`; infinite where it never or always does."""
+    if a == 0:
+        return np.where(rest >= 0, np.inf, -np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(ndtri(np.clip(rest / a, 0.0, 1.0)))
+
+
+@lru_cache(maxsize=1)
+def _hermite() -> tuple[Floats, Floats]:
+    z, weights = np.polynomial.hermite_e.hermegauss(HERMITE_NODES)
+    return z, weights / weights.sum()
+
+
+@lru_cache(maxsize=1)
+def _unit_rule() -> tuple[Any, Any]:
+    """Gauss-Legendre on (0, 1)."""
+    t, weights = np.polynomial.legendre.leggauss(QUANTILE_NODES)
+    return (t + 1) / 2, weights / 2
+
+
+# ---- `ErrorPosterior`: error, sensitivity, specificity, PPV and NPV at a threshold and a prevalence.
+#
+# Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
+# other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
+#
+#     a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence,
+#
+# and its probability under the joint law of FPR and TPR (`rate_pair`) is the cdf of the rate.
+
+HALVINGS = 45
+
+RateName = Literal["error", "ppv", "npv"]
+
+
+def _half_plane(name: RateName, prevalence: float, v: float) -> tuple[float, float, float]:
+    """(a, b, c) such that rate <= v where a FPR + b TPR <= c."""
+    p1, p0 = prevalence, 1 - prevalence
+    if name == "error":
+        return p0, -p1, v - p1
+    if name == "ppv":
+        return -v * p0, (1 - v) * p1, 0.0
+    return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
+
+
+def _value(name: RateName, prevalence: float, fpr: Floats, tpr: Floats) -> Floats:
+    p1, p0 = prevalence, 1 - prevalence
+    if name == "error":
+        return p0 * fpr + p1 * (1 - tpr)
+    if name == "ppv":
+        return _ratio(p1 * tpr, p0 * fpr)
+    return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
+
+
+def _ratio(part: Floats, rest: Floats) -> Floats:
+    """part / (part + rest), one half where both vanish."""
+    total = part + rest
+    return np.where(total > 0, part / np.where(total > 0, total, 1.0), 0.5)
+
+
+@dataclass(frozen=True)
+class DerivedRate:
+    """Posterior of a rate computed from FPR and TPR: the error, the PPV or the NPV."""
+
+    pair: RatePair
+    name: RateName
+    prevalence: float
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        return self.pair.moments(lambda f, t: _value(self.name, self.prevalence, f, t))
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return self._moments[0]
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return self._moments[1]
+
+    def cdf(self, v: Any) -> Floats:
+        """Posterior probability that the rate is at most v."""
+        values = as_numbers(v, "v")
+        out = [self._cdf(x) for x in values.ravel()]
+        return np.asarray(out).reshape(values.shape)[()]
+
+    def _cdf(self, v: float) -> float:
+        if v < 0:
+            return 0.0
+        return 1.0 if v >= 1 else self.pair.probability(*_half_plane(self.name, self.prevalence, v))
+
+    def ppf(self, q: Any) -> Floats:
+        """Posterior quantiles, by bisection."""
+        levels = as_probabilities(q, "q")
+        return np.asarray([self._quantile(p) for p in levels.ravel()]).reshape(levels.shape)[()]
+
+    def _quantile(self, p: float) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self._cdf(middle) < p else (low, middle)
+        return (low + high) / 2
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Central credible interval."""
+        tail = (1 - in_open_interval(level, "level")) / 2
+        return self._quantile(tail), self._quantile(1 - tail)
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.derived_rate(self)
+
+
+@dataclass(frozen=True, repr=False)
+class ErrorPosterior:
+    """Posterior of the error rates of one classifier at one threshold.
+
+    `error`, `sensitivity`, `specificity`, `ppv` and `npv` each have ``mean``, ``sd``, ``interval(level)``,
+    ``cdf`` and ``ppf``. `prevalence` is the share of the positive class where the classifier is used.
+
+    Examples
+    --------
+    >>> from foldless.results.error import ErrorPosterior
+    >>> from foldless.results.error import SharedScale
+    >>> from foldless.laws.effect import StudentEffect
+    >>> pair = SharedScale(StudentEffect(-1.0, 0.2, 40), StudentEffect(0.8, 0.25, 40))
+    >>> post = ErrorPosterior(pair, 0.0, 0.3, "in-sample", 25, 16)
+    >>> round(post.error.mean, 3), [round(v, 3) for v in post.ppv.interval(0.9)]
+    (0.183, [0.539, 0.803])
+    """
+
+    rates: RatePair
+    threshold: float
+    prevalence: float
+    method: str
+    n0: int
+    n1: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sensitivity(self) -> RatePosterior:
+        """True positive rate."""
+        return RatePosterior(self.rates.tpr, 1.0)
+
+    @property
+    def specificity(self) -> RatePosterior:
+        """True negative rate."""
+        x0 = self.rates.fpr
+        return RatePosterior(StudentEffect(-x0.loc, x0.spread, x0.df), 1.0)
+
+    @property
+    def error(self) -> DerivedRate:
+        """Share of wrong decisions at the given prevalence."""
+        return DerivedRate(self.rates, "error", self.prevalence)
+
+    @property
+    def ppv(self) -> DerivedRate:
+        """Positive predictive value: how often a positive decision is right."""
+        return DerivedRate(self.rates, "ppv", self.prevalence)
+
+    @property
+    def npv(self) -> DerivedRate:
+        """Negative predictive value: how often a negative decision is right."""
+        return DerivedRate(self.rates, "npv", self.prevalence)
+
+    def __repr__(self) -> str:
+        low, high = self.error.interval()
+        return (
+            f"ErrorPosterior(error={self.error.mean:.3f} [{low:.3f}, {high:.3f}], "
+            f"sensitivity={self.sensitivity.mean:.3f}, specificity={self.specificity.mean:.3f}, "
+            f"threshold={self.threshold:g}, prevalence={self.prevalence:.3g}, method={self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.error_posterior(self)
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Every rate with its interval, as a plain dict."""
+        names = ("error", "sensitivity", "specificity", "ppv", "npv")
+        return {
+            "threshold": self.threshold,
+            "prevalence": self.prevalence,
+            "level": level,
+            **{name: _described(getattr(self, name), level) for name in names},
+            "method": self.method,
+            "n0": self.n0,
+            "n1": self.n1,
+            "notes": list(self.notes),
+        }
+
+
+def _described(rate: RatePosterior | DerivedRate, level: float) -> dict[str, float]:
+    low, high = rate.interval(level)
+    return {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}

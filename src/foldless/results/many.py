@@ -1,0 +1,116 @@
+"""`AUCPosteriors`: the in-sample posteriors of many classifiers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from foldless.checks import Floats, as_number, in_open_interval
+from foldless.laws.effect import SQRT2, StudentEffect, effect_of, probability, t_cdf
+from foldless.results.auc import AUCPosterior
+
+HALVINGS = 60
+CELLS = 1 << 20  # numbers of the quadrature held at once
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class AUCPosteriors:
+    """Posteriors of the AUC of K classifiers, as arrays with one entry each; ``posteriors[k]`` is one `AUCPosterior`.
+
+    Attributes
+    ----------
+    loc : ndarray of shape (K,)
+        Standardised difference of the posterior class means.
+    spread, df : float
+        What all classifiers share: the uncertainty of that difference, and of the scale.
+    n0, n1 : int
+        Rows of the negative and the positive class.
+    notes : tuple of str
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> posteriors = fl.auc_posterior_many(np.eye(10), X[:, :10], y, pos_label=0)
+    >>> len(posteriors), int(np.argmax(posteriors.mean))
+    (10, 2)
+    """
+
+    loc: Floats
+    spread: float
+    df: float
+    n0: int
+    n1: int
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.loc.size)
+
+    def __iter__(self) -> Iterator[AUCPosterior]:
+        return (self[k] for k in range(len(self)))
+
+    def __getitem__(self, k: int) -> AUCPosterior:
+        effect = StudentEffect(float(self.loc[k]), self.spread, self.df)
+        return AUCPosterior.from_effect(effect, "in-sample", self.n0, self.n1, self.notes)
+
+    def __repr__(self) -> str:
+        best = int(np.argmax(self.mean))
+        return (
+            f"AUCPosteriors({len(self)} classifiers, mean from {self.mean.min():.3f} to {self.mean[best]:.3f} "
+            f"(classifier {best}), method='in-sample', n0={self.n0}, n1={self.n1})"
+        )
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Posterior means: the paper's CBAUC of each classifier."""
+        return np.asarray(t_cdf(self.loc / np.hypot(SQRT2, self.spread), self.df))
+
+    @cached_property
+    def sd(self) -> Floats:
+        """Posterior standard deviations."""
+        return np.array([StudentEffect(float(loc), self.spread, self.df).sd_probability(SQRT2) for loc in self.loc])
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the central credible intervals."""
+        tail = (1 - in_open_interval(level, "level")) / 2
+        low, high = (np.asarray(probability(self._quantile(q), SQRT2)) for q in (tail, 1 - tail))
+        return low, high
+
+    def prob_above(self, a: float) -> Floats:
+        """Posterior probabilities that the AUC exceeds `a`."""
+        bound = as_number(a, "a")
+        if not 0 < bound < 1:
+            return np.full(len(self), 1.0 if bound <= 0 else 0.0)
+        return 1.0 - self._cdf(np.full(len(self), float(effect_of(bound, SQRT2))))
+
+    def _quantile(self, q: float) -> Floats:
+        """Bisection of all cdfs at once."""
+        ends = [effect._range() for effect in self._effects()]
+        low, high = (np.array(e) for e in zip(*ends, strict=True))
+        for _ in range(HALVINGS):
+            middle = low + (high - low) / 2
+            below = self._cdf(middle) < q
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(low + (high - low) / 2)
+
+    def _effects(self) -> Iterator[StudentEffect]:
+        return (StudentEffect(float(loc), self.spread, self.df) for loc in self.loc)
+
+    def _cdf(self, x: Floats) -> Floats:
+        """P(effect_k <= x_k): the quadrature of `StudentEffect.cdf`, one row per classifier."""
+        from scipy.special import ndtr
+
+        nodes, weights = next(self._effects()).scale_nodes()
+        out = np.empty(len(self))
+        step = max(1, CELLS // nodes.size)
+        for start in range(0, len(self), step):
+            part = slice(start, start + step)
+            out[part] = ndtr((x[part, None] - self.loc[part, None] * nodes) / self.spread) @ weights
+        for k in np.flatnonzero(np.abs(self.loc) > self.spread * np.sqrt(2 * self.df)):
+            out[k] = float(StudentEffect(float(self.loc[k]), self.spread, self.df).cdf(x[k]))
+        return np.minimum(out, 1.0)

@@ -1,0 +1,196 @@
+"""`ROCPosterior`: the ROC curve with its uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import fdtri, ndtr, ndtri
+
+from foldless.checks import Floats, as_number, as_probabilities, in_open_interval
+from foldless.errors import InputError
+from foldless.laws.effect import Effect, GridEffect
+
+NODES = 160
+BETA_NODES = 24
+DELTA_NODES = 400
+HALVINGS = 60
+
+
+class PointInterval(NamedTuple):
+    """A posterior mean with the ends of its credible interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class Curves(Protocol):
+    """A random ROC curve TPR = Phi(alpha + beta Phi^-1(fpr))."""
+
+    def mean_tpr(self, q: Floats) -> Floats:
+        """E[TPR] at fpr = Phi(q)."""
+
+    def tpr_quantile(self, q: Floats, p: float) -> Floats:
+        """Quantile p of TPR at fpr = Phi(q)."""
+
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        """Quantiles of the area sum(weights * TPR(q))."""
+
+
+@dataclass(frozen=True)
+class SeparationCurves:
+    """Equal variances: one parameter delta, TPR = Phi(delta + q); the band is simultaneous."""
+
+    effect: Effect
+
+    def mean_tpr(self, q: Floats) -> Floats:
+        return self.effect.mean_tpr(q)
+
+    def tpr_quantile(self, q: Floats, p: float) -> Floats:
+        return np.asarray(ndtr(self.effect.ppf(p) + q))
+
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        # The area grows with delta, so its quantiles are the areas at the quantiles of delta.
+        return np.asarray(ndtr(self.effect.ppf(p)[:, None] + q) @ weights)
+
+
+@dataclass(frozen=True, eq=False)
+class BinormalCurves:
+    """Unequal variances: separation delta and ratio beta = sd0/sd1 of the score spreads.
+
+    TPR = Phi(delta sqrt((1 + beta^2)/2) + beta q). Whatever beta, the area is Phi(delta / sqrt 2), so
+    the curve agrees with the posterior of the AUC. beta^2 is a variance ratio and follows an F law;
+    to first order it is independent of delta.
+    """
+
+    effect: GridEffect
+    beta: Floats
+    weights: Floats
+
+    @classmethod
+    def from_variances(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
+        """Curves from the score variances of both classes and their degrees of freedom."""
+        t, weights = np.polynomial.legendre.leggauss(BETA_NODES)
+        ratio = fdtri(df1, df0, (t + 1) / 2)
+        return cls(effect, np.sqrt(v0 / v1 * ratio), weights / 2)
+
+    @property
+    def _stretch(self) -> Floats:
+        return np.asarray(np.sqrt((1 + self.beta**2) / 2))
+
+    def mean_tpr(self, q: Floats) -> Floats:
+        q = np.asarray(q, dtype=np.float64)
+        total = np.zeros(q.shape)
+        for beta, stretch, weight in zip(self.beta, self._stretch, self.weights, strict=True):
+            total += weight * self.effect.expect(ndtr(stretch * self.effect.points + beta * q[..., None]))
+        return total
+
+    def tpr_quantile(self, q: Floats, p: float) -> Floats:
+        q = np.asarray(q, dtype=np.float64)
+        reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
+        low, high = -reach, reach
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            below = self._cdf(middle, q) < p
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(ndtr((low + high) / 2))
+
+    def _cdf(self, x: Floats, q: Floats) -> Floats:
+        """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
+        return self.effect.cdf((x[..., None] - self.beta * q[..., None]) / self._stretch) @ self.weights
+
+    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        # For each beta the area grows with delta, so P(area <= a) is the cdf of the delta that gives a.
+        least, most = (float(end) for end in self.effect.ppf(np.array([1e-9, 1 - 1e-9])))
+        delta = np.linspace(least, most, DELTA_NODES)
+        curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
+        areas = curves @ weights
+        low, high = np.full(p.shape, areas.min()), np.full(p.shape, areas.max())
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            at = np.stack([np.interp(middle, each, delta) for each in areas])
+            below = self.weights @ self.effect.cdf(at) < p
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray((low + high) / 2)
+
+
+@dataclass(frozen=True, repr=False)
+class ROCPosterior:
+    """Posterior of the ROC curve of one classifier.
+
+    Examples
+    --------
+    >>> from foldless.results.roc import ROCPosterior, SeparationCurves
+    >>> from foldless.laws.effect import StudentEffect
+    >>> roc = ROCPosterior(SeparationCurves(StudentEffect(1.8, 0.3, 40)), "in-sample", 20, 22)
+    >>> roc.mean([0.05, 0.2]).round(3)
+    array([0.554, 0.814])
+    >>> [round(v, 3) for v in roc.tpr_at(0.2, level=0.9)]
+    [0.814, 0.639, 0.939]
+    """
+
+    curves: Curves
+    method: str
+    n0: int
+    n1: int
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        at = self.tpr_at(0.1)
+        return (
+            f"ROCPosterior(TPR at FPR 0.1: {at.mean:.3f} [{at.low:.3f}, {at.high:.3f}], "
+            f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
+        )
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.roc_posterior(self)
+
+    def mean(self, fpr: Any) -> Floats:
+        """Posterior mean of the true positive rate at each false positive rate."""
+        tpr: Floats = self._at(fpr, self.curves.mean_tpr)
+        return tpr
+
+    def band(self, fpr: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible band: lower and upper true positive rate at each false positive rate."""
+        tail = (1 - in_open_interval(level, "level")) / 2
+        low = self._at(fpr, lambda q: self.curves.tpr_quantile(q, tail))
+        return low, self._at(fpr, lambda q: self.curves.tpr_quantile(q, 1 - tail))
+
+    def tpr_at(self, fpr: float, level: float = 0.95) -> PointInterval:
+        """True positive rate at one false positive rate, with its interval."""
+        at = as_number(fpr, "fpr")
+        low, high = self.band(at, level)
+        return PointInterval(float(self.mean(at)), float(low), float(high))
+
+    def partial_auc(self, max_fpr: float = 1.0, level: float = 0.95) -> PointInterval:
+        """Area under the curve for fpr from 0 to `max_fpr`, not rescaled: at 1 it is the AUC."""
+        q, weights = _area_rule(max_fpr)
+        tail = (1 - in_open_interval(level, "level")) / 2
+        low, high = self.curves.area_quantiles(q, weights, np.array([tail, 1 - tail]))
+        return PointInterval(float(self.curves.mean_tpr(q) @ weights), float(low), float(high))
+
+    def _at(self, fpr: Any, tpr: Any) -> Any:
+        f = as_probabilities(fpr, "fpr")
+        inside = np.clip(f, 1e-300, 1 - 1e-16)
+        # Every curve of the family starts at (0, 0) and ends at (1, 1).
+        return np.where(f == 0, 0.0, np.where(f == 1, 1.0, tpr(np.asarray(ndtri(inside)))))[()]
+
+
+def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
+    """Nodes q and weights of the integral over fpr = Phi(q) from 0 to max_fpr.
+
+    In q the integrand is smooth; in fpr it has an infinite slope at 0.
+    """
+    end = as_number(max_fpr, "max_fpr")
+    if not 0 < end <= 1:
+        raise InputError(f"max_fpr must lie above 0 and at most at 1, got {max_fpr!r}.")
+    t, weights = np.polynomial.legendre.leggauss(NODES)
+    top = min(float(ndtri(end)), 9.0)
+    bottom = min(-9.0, top - 6.0)
+    half = (top - bottom) / 2
+    q = bottom + half * (t + 1)
+    return q, half * weights * np.exp(-0.5 * q**2) / np.sqrt(2 * np.pi)

@@ -1,0 +1,1 @@
+"""Pictures, and the report: the numbers of the results, drawn."""

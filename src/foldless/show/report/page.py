@@ -1,0 +1,212 @@
+"""The page: template, pictures as inline SVG, versions and origin."""
+
+from __future__ import annotations
+
+import io
+import platform
+import re
+from collections.abc import Callable
+from html import escape
+from importlib.metadata import PackageNotFoundError, metadata, version
+from importlib.util import find_spec
+from typing import Any
+
+from foldless import words
+from foldless.errors import InputError
+from foldless.show.report.case import Case
+from foldless.words import UNSAFE, quoted
+
+# ---- The page: the template filled in, with every name escaped.
+
+TEMPLATE = "page.html.j2"
+EXTRAS = ("jinja2", "matplotlib")
+WRITTEN = 10  # classes up to which the matrix of pairs fits a page
+
+
+def require_extras() -> None:
+    """Say what to install, before the work."""
+    absent = [name for name in EXTRAS if find_spec(name) is None]
+    if absent:
+        raise InputError(f"a report needs {' and '.join(absent)}: pip install 'foldless[report]'.")
+
+
+def rendered(summary: dict[str, Any], pictures: dict[str, str]) -> str:
+    """The page from its content; everything but the pictures is escaped by the template engine."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("foldless.reporting", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    drawn = {name: Markup(markup) for name, markup in pictures.items()}
+    matrix = _matrix(summary["auc"]) if "pairwise" in summary["auc"] else None
+    return environment.get_template(TEMPLATE).render(s=summary, pictures=drawn, matrix=matrix)
+
+
+def _span(row: dict[str, float]) -> str:
+    return words.span(row["low"], row["high"])
+
+
+def _signed(weight: float) -> str:
+    """A weight with its sign; very small and very large ones with a power of ten."""
+    size = abs(weight)
+    digits = f"{size:.3f}" if 0.001 <= size < 1000 else f"{size:.2e}"
+    return ("+" if weight >= 0 else "\N{MINUS SIGN}") + digits
+
+
+def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
+    """The pairs of classes as a lower triangle, or where there are too many classes as a list, the weakest first."""
+    classes = [str(label) for label in auc["classes"]]
+    pairs = sorted(auc["pairwise"], key=lambda pair: pair["auc"])
+    if len(classes) > WRITTEN:
+        return {"pairs": pairs[: 2 * WRITTEN], "rest": len(pairs) - 2 * WRITTEN, "rows": []}
+    place = {label: k for k, label in enumerate(classes)}
+    cells: list[list[Any]] = [[None] * (len(classes) - 1) for _ in classes[1:]]
+    for pair in pairs:
+        first, second = (place[str(label)] for label in pair["classes"])
+        cells[second - 1][first] = {**pair, "strength": round(100 * max(0.0, min(1.0, 2 * pair["auc"] - 1)))}
+    rows = [{"label": label, "cells": row} for label, row in zip(classes[1:], cells, strict=True)]
+    return {"columns": classes[:-1], "rows": rows, "pairs": [], "rest": 0}
+
+
+FILTERS: dict[str, Callable[[Any], str]] = {
+    "rate": words.rate,
+    "percent": words.percent,
+    "span": _span,
+    "signed": _signed,
+    "number": lambda value: f"{value:,}",
+    "capital": lambda text: text[:1].upper() + text[1:],
+}
+
+
+# ---- Pictures by matplotlib as inline SVG that takes its colours and its letters from the page.
+
+WIDE = 4.6  # inches: about as wide as a phone shows without scaling down
+# Placeholders that become variables of the style sheet; colours that nothing else in a picture has.
+INK, ACCENT, PAPER = "#010203", "#040506", "#ffffff"
+COLOURS = {INK: "currentColor", ACCENT: "var(--accent)", PAPER: "var(--paper)", "#8b949e": "var(--faint)"}
+STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",  # letters stay letters: small, sharp, and in the font of the page
+    "svg.hashsalt": "foldless",
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "legend.facecolor": PAPER,
+    "legend.fontsize": "small",
+    "axes.unicode_minus": False,
+    "path.simplify": True,
+}
+NO_METADATA = {"Date": None, "Creator": None, "Type": None, "Format": None}
+
+
+def svg(name: str, description: str, draw: Callable[[Any], None], height: float, width: float = WIDE) -> str:
+    """What `draw` puts on axes, as markup with a description for those who cannot see it.
+
+    The user's own matplotlib settings do not matter, and identifiers carry `name`, as pictures share a page.
+    """
+    import matplotlib.style
+    from cycler import cycler
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with matplotlib.style.context(["default", {**STYLE, "axes.prop_cycle": cycler(color=[ACCENT])}]):
+        # A figure of its own, outside pyplot: no window system, no state left behind.
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasSVG(figure)
+        draw(figure.subplots())
+        content = io.StringIO()
+        figure.savefig(content, format="svg", metadata=NO_METADATA)
+    return _for_page(content.getvalue(), name, description)
+
+
+def _for_page(markup: str, name: str, description: str) -> str:
+    body = markup[markup.index("<svg") :]
+    body = re.sub(r"<metadata>.*?</metadata>\s*|<style[^>]*>.*?</style>\s*|<!--.*?-->\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r'\b(id="|xlink:href="#|url\(#)', rf"\g<1>{name}-", body)
+    for placeholder, colour in COLOURS.items():
+        body = body.replace(placeholder, colour)
+    body = re.sub(r"font: (?:[a-z]+ )*([\d.]+px)[^;\"]*|font-family: [^;\"]*;? ?", _size_alone, body)
+    body = UNSAFE.sub("", body.replace("\n", " "))
+    head = f'<svg role="img" aria-label="{escape(description)}" class="picture"'
+    return re.sub(r'^<svg (.*?)width="[^"]*" height="[^"]*"|^<svg', lambda m: f"{head} {m[1] or ''}", body, count=1)
+
+
+def _size_alone(font: re.Match[str]) -> str:
+    """Of a font only its size; older versions of matplotlib write size and family together."""
+    return f"font-size: {font[1]}" if font[1] else ""
+
+
+# ---- Where a report comes from: the versions and the exact command, the title and the name of the data.
+
+PACKAGES = ("foldless", "numpy", "scipy", "scikit-learn")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of what the numbers rest on."""
+    return {**{name: _version(name) for name in PACKAGES}, "Python": platform.python_version()}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:  # a copy of the source that was never installed
+        return "(not installed)"
+
+
+def home() -> str | None:
+    """Where the project lives, as the installed package says; None where it does not."""
+    try:
+        places = metadata("foldless").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    found = {label.strip().lower(): url.strip() for label, _, url in (place.partition(",") for place in places)}
+    return next((found[label] for label in ("repository", "source", "homepage") if label in found), None)
+
+
+def origin(command: Any, data_name: Any, title: Any, case: Case) -> dict[str, Any]:
+    """Title, data, classifier, versions and command."""
+    return {
+        "title": str(title) if title is not None and str(title).strip() else _title(case, data_name),
+        "data_name": None if data_name is None else str(data_name),
+        "model": case.model,
+        "classifier": case.classifier,
+        "seed": case.seed,
+        "versions": versions(),
+        "home": home(),
+        "command": {
+            "made_by": "python" if command is None else "command",
+            "text": _call(case) if command is None else str(command),
+        },
+    }
+
+
+def _title(case: Case, data_name: Any) -> str:
+    if data_name is not None:
+        return f"{case.classifier} on {data_name}"
+    labels = [quoted(label) for label in case.counts]
+    what = f"{labels[0]} against {labels[1]}" if case.two_classes else f"{len(labels)} classes"
+    return f"{case.classifier}: {what}"
+
+
+def _call(case: Case) -> str:
+    """The call as one would type it; arrays by their names."""
+    given = [f"{name}={name}" for name in ("groups", "sample_weight") if getattr(case, name) is not None]
+    if case.pos_label is not None:
+        given.append(f"pos_label={case.pos_label!r}")
+    given += [f"level={case.level:g}", f"seed={case.seed}"]
+    if not case.search:
+        given.append("search=False")
+    return f"foldless.report(estimator, X, y, {', '.join(given)})"

@@ -1,0 +1,50 @@
+"""Tables that are read a block of rows at a time: one file per kind of input.
+
+    block     some rows, their labels, and where they belong; statistics of blocks add up with ``+``
+    labels    statistics per label: which two classes there are is found on the way
+    arrays    NumPy arrays, memory maps, SciPy sparse matrices
+    chunks    iterables of (X, y) pairs
+    parquet   Parquet files, one row group after the other
+    lazy      Dask arrays: statistics are computed where the data lie and merged as a tree
+    device    arrays on another device (GPU), reduced there; `torch_sums` for PyTorch
+    sums      what is summed up over blocks: moments (`running`) of scores and columns
+    matrix    the rows after the steps of a pipeline, with the products that methods need
+
+To add a kind: a file with a class that satisfies `Source`, and a line in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foldless.errors import InputError
+from foldless.tables import chunks, clusters, parquet
+from foldless.tables.block import Source
+from foldless.tables.matrix import ArraySource
+
+__all__ = ["ArraySource", "Source", "as_source", "refuse_stream"]
+
+# Each knows its kind of input (`recognises`) and opens it (`open_source`).
+KINDS = (clusters, parquet, chunks)
+
+
+def as_source(X: Any, y: Any) -> Source | None:
+    """The source behind X, or None when X is an ordinary table in memory."""
+    if isinstance(X, Source):
+        return X
+    for kind in KINDS:
+        if kind.recognises(X, y):
+            found: Source = kind.open_source(X, y)
+            return found
+    return None
+
+
+def refuse_stream(X: Any, y: Any, who: str) -> None:
+    """For what needs the table in memory; arrays of any kind are loaded there by whoever uses them."""
+    if hasattr(X, "__array__"):
+        return
+    if isinstance(X, Source) or any(kind.recognises(X, y) for kind in KINDS):
+        raise InputError(
+            f"{who} needs the table in memory, got {type(X).__name__}, which is read piece by piece: "
+            f"load X and y as arrays or data frames."
+        )

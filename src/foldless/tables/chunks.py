@@ -1,0 +1,131 @@
+"""Iterables of (X, y) pairs: whatever produces a table piece by piece."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from foldless import checks, words
+from foldless.checks import Array
+from foldless.errors import InputError
+from foldless.tables.block import Block, Statistic, folded, joined_labels, same_rows
+from foldless.tables.device import is_device_array, to_host
+
+EXPECTED = "expected pairs (X_chunk, y_chunk)"
+NO_CHUNKS = (str, bytes, bytearray, os.PathLike, Mapping, Set, list, tuple)
+TABLE_MARKS = ("shape", "columns", "__array__", "__dataframe__", "__arrow_c_stream__")
+
+
+def recognises(X: Any, y: Any) -> bool:
+    """An iterable of pairs, or a function that returns one; the labels come with the chunks."""
+    if y is not None:
+        return False
+    return isinstance(X, Iterator) or callable(X) or _is_list_of_pairs(X) or _is_loader(X)
+
+
+def open_source(X: Any, y: Any) -> ChunkSource:
+    """Chunks as a source. An iterator can be read once, everything else as often as needed."""
+    return ChunkSource(X, not isinstance(X, Iterator))
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkSource:
+    """Chunks of a table; each is checked as it comes."""
+
+    origin: Iterable[Any] | Callable[[], Iterable[Any]]
+    repeatable: bool
+    known: Array | None = None  # labels of an earlier pass, which every later one must repeat
+
+    @property
+    def n_features(self) -> None:
+        return None
+
+    def blocks(self) -> Iterator[Block]:
+        before, start = None, 0
+        for number, chunk in enumerate(self.origin() if callable(self.origin) else self.origin):
+            block = _opened(chunk, number, start)
+            if block is None:
+                continue
+            _same_columns(block, before, number)
+            self._as_before(block.y, block.rows, number)
+            yield block
+            before, start = block, start + len(block.y)
+        if self.known is not None and start != self.known.size:
+            raise _not_repeated(f"{start} rows, {self.known.size} before")
+
+    def total(self, statistic: Statistic, *vectors: Array) -> Any:
+        return folded(self.blocks(), statistic, vectors)
+
+    def labels(self) -> Array:
+        return joined_labels(block.y for block in self.blocks())
+
+    def repeating(self, labels: Array) -> ChunkSource:
+        """The same, for passes that must bring these labels again, row by row."""
+        return replace(self, known=labels)
+
+    def _as_before(self, y: Array, rows: slice, number: int) -> None:
+        if self.known is not None and not np.array_equal(self.known[rows], y):
+            raise _not_repeated(f"chunk {number} has other labels than before")
+
+
+def _is_list_of_pairs(X: Any) -> bool:
+    return isinstance(X, list | tuple) and bool(X) and all(_is_pair(chunk) for chunk in X)
+
+
+def _is_pair(chunk: Any) -> bool:
+    """A tuple of two; a list of two may as well be a row of numbers, and has to start with a table."""
+    if isinstance(chunk, tuple):
+        return len(chunk) == 2
+    return isinstance(chunk, list) and len(chunk) == 2 and len(getattr(chunk[0], "shape", ())) == 2
+
+
+def _is_loader(X: Any) -> bool:
+    """An object that can be iterated over, such as PyTorch's DataLoader, and is no table itself."""
+    return isinstance(X, Iterable) and not isinstance(X, NO_CHUNKS) and not any(hasattr(X, m) for m in TABLE_MARKS)
+
+
+def _opened(chunk: Any, number: int, start: int) -> Block | None:
+    """The rows of a chunk, None where it has none."""
+    try:
+        X, y = chunk
+    except (TypeError, ValueError) as err:
+        raise InputError(f"chunk {number} is a {type(chunk).__name__}: {EXPECTED}.") from err
+    X, y = (to_host(part) if is_device_array(part) else part for part in (X, y))
+    if _is_empty(X):
+        checks.same_length(0, int(np.size(y)))
+        return None
+    M, names = checks.as_matrix(X), checks.column_names(X)
+    return Block(M, same_rows(M.shape[0], y), start, None if names is None else tuple(names))
+
+
+def _is_empty(X: Any) -> bool:
+    shape = getattr(X, "shape", None)
+    return shape[0] == 0 if shape else isinstance(X, list | tuple) and not X
+
+
+def _same_columns(block: Block, before: Block | None, number: int) -> None:
+    if before is None:
+        return
+    width, expected = block.X.shape[1], before.X.shape[1]
+    if width != expected:
+        raise InputError(f"chunk {number} has {width} columns, those before it {expected}: they must match.")
+    if block.names != before.names:
+        raise InputError(
+            f"chunk {number} has columns {_named(block)}, those before it {_named(before)}: "
+            f"every chunk needs the same columns in the same order."
+        )
+
+
+def _named(block: Block) -> str:
+    return "without names" if block.names is None else words.listed(block.names)
+
+
+def _not_repeated(how: str) -> InputError:
+    return InputError(
+        f"the chunks are read several times and came out differently ({how}): every pass must give the same rows "
+        f"in the same order, so make a fresh iterator each time and do not shuffle."
+    )

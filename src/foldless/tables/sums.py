@@ -1,0 +1,153 @@
+"""What is summed up over a block of rows: moments of the scores, and of the columns, by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foldless import checks
+from foldless.checks import Array, Floats
+from foldless.errors import InputError
+from foldless.tables.block import Block, ByLabel, Moments, split_by_label
+
+# Numbers of X that are upcast at once, where it is not float64, and half of the scores held at once.
+BLOCK_ELEMENTS = 1 << 19
+
+
+def project(X: Any, w: Array) -> Floats:
+    """Scores ``X @ w`` in float64; X of another type is upcast a block of rows at a time."""
+    if hasattr(X, "project"):  # a table that is not in memory
+        return np.asarray(X.project(w), dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if checks.is_sparse(X) or X.dtype == np.float64:
+            return np.asarray(X @ w, dtype=np.float64)
+        out = np.empty((X.shape[0], *w.shape[1:]))
+        for rows in _row_blocks(X):
+            np.matmul(X[rows].astype(np.float64), w, out=out[rows])
+        return out
+
+
+def _row_blocks(X: Any) -> list[slice]:
+    step = max(1, BLOCK_ELEMENTS // X.shape[1])
+    return [slice(start, start + step) for start in range(0, X.shape[0], step)]
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    """Moments of the scores of one class and, where asked for, of its columns."""
+
+    scores: Moments
+    columns: Moments | None
+
+    def __add__(self, other: ClassSums) -> ClassSums:
+        both = self.columns is not None and other.columns is not None
+        return ClassSums(self.scores + other.scores, self.columns + other.columns if both else None)  # type: ignore[operator]
+
+
+class NotFiniteError(InputError):
+    """A score is NaN or infinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreSums:
+    """The statistic of a block of rows: moments by label along weights (P,) or (P, K)."""
+
+    weights: Floats
+    columns: bool = False
+
+    def __call__(self, block: Block) -> ByLabel:
+        if block.X.shape[1] != len(self.weights):
+            raise InputError(
+                f"w has {len(self.weights)} weights but X has {block.X.shape[1]} columns: they must match."
+            )
+        members = [(label, np.flatnonzero(mask)) for label, mask in split_by_label(block.y)]
+        scores = self._score_moments(block, [rows for _, rows in members])
+        return ByLabel(
+            {
+                label: ClassSums(moments, column_moments(block.X, rows) if self.columns else None)
+                for (label, rows), moments in zip(members, scores, strict=True)
+            }
+        )
+
+    def _score_moments(self, block: Block, members: list[Array]) -> list[Moments]:
+        found = [[Moments.of_rows(scores, rows) for rows in members] for scores in self._projected(block)]
+        moments = [_side_by_side(list(parts)) for parts in zip(*found, strict=True)]
+        if not all(np.all(np.isfinite(m.mean)) for m in moments):
+            refuse_nonfinite(block, row_sums(block, self.weights))
+        return moments
+
+    def _projected(self, block: Block) -> Iterator[Floats]:
+        """Scores of the block, for as many classifiers at a time as bounded memory allows."""
+        W = self.weights
+        if W.ndim == 1:
+            yield project(block.X, W)
+            return
+        step = max(1, 2 * BLOCK_ELEMENTS // max(1, len(block.y)))
+        for start in range(0, W.shape[1], step):
+            yield project(block.X, W[:, start : start + step])
+
+
+def finite_block_scores(block: Block, w: Floats) -> Floats:
+    """Scores of a block, refused unless finite."""
+    scores = project(block.X, w)
+    refuse_nonfinite(block, scores)
+    return scores
+
+
+def refuse_nonfinite(block: Block, scores: Floats) -> None:
+    """Refuse scores (one per row) that are not finite, naming row and column; the sum of finite ones may overflow."""
+    bad = np.flatnonzero(~np.isfinite(scores))
+    if not bad.size:
+        return
+    row = int(bad[0])
+    values = block.X[[row]].toarray() if checks.is_sparse(block.X) else block.X[row]
+    culprits = np.flatnonzero(~np.isfinite(np.ravel(np.asarray(values, dtype=np.float64))))
+    if culprits.size:
+        where = f"row {block.start + row}, column {culprits[0]}"
+        raise NotFiniteError(f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting.")
+    raise NotFiniteError(f"the scores X @ w overflow, first at row {block.start + row}: rescale X or w.")
+
+
+def row_sums(block: Block, W: Floats) -> Floats:
+    """One number per row that is not finite where any of its scores is not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.zeros(len(block.y))
+        for scores in ScoreSums(W)._projected(block):
+            total = total + (scores if scores.ndim == 1 else np.abs(scores).max(axis=1) + 0 * scores.sum(axis=1))
+        return total
+
+
+def _side_by_side(parts: list[Moments]) -> Moments:
+    if len(parts) == 1:
+        return parts[0]
+    return Moments(parts[0].n, np.concatenate([m.mean for m in parts]), np.concatenate([m.scatter for m in parts]))
+
+
+@dataclass(frozen=True)
+class ColumnSums:
+    """The statistic of a block of rows: moments of its columns by label."""
+
+    def __call__(self, block: Block) -> ByLabel:
+        members = [(label, np.flatnonzero(mask)) for label, mask in split_by_label(block.y)]
+        return ByLabel({label: column_moments(block.X, rows) for label, rows in members})
+
+
+def column_moments(X: Any, rows: Array) -> Moments:
+    """Moments of the columns over some rows of a block."""
+    if not checks.is_sparse(X):
+        return Moments.of(np.asarray(X[rows], dtype=np.float64))
+    n, part = len(rows), X[rows].astype(np.float64)
+    if n == 0:
+        return Moments.of(np.empty((0, X.shape[1])))
+    with np.errstate(over="ignore", invalid="ignore"):  # whoever uses them refuses moments that are not finite
+        mean = np.asarray(part.sum(axis=0)).ravel() / n
+        squares = np.asarray(part.multiply(part).sum(axis=0)).ravel()
+        scatter = np.maximum(squares - n * mean**2, 0.0)
+    # Sparse columns sit near zero by nature, where the textbook sum of squares is safe; those that do not are centred.
+    far = np.flatnonzero(scatter < 1e-6 * squares)
+    if far.size:
+        scatter[far] = Moments.of(part[:, far].toarray()).scatter
+    return Moments(n, mean, scatter)
