@@ -45,7 +45,10 @@ def calls(monkeypatch):
     return counts
 
 
-@pytest.mark.parametrize("options", [{}, {"groups": GROUPS}, {"pos_label": 0}, {"method": "in-sample"}], ids=lambda o: ",".join(o))
+OPTIONS = [{}, {"groups": GROUPS}, {"pos_label": 0}, {"method": "in-sample"}]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ",".join(o))
 def test_the_public_functions_read_off_an_analysis(options):
     """Each function gives exactly what the analysis gives."""
     a = fl.analyse(MODEL, X, Y, **options)
