@@ -19,8 +19,6 @@ from foldless.honest.targets import ClassScores
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
-# ---- From a fitted classifier of several classes, or from held-out scores, to the posterior of its average AUC.
-
 
 def posterior_of_scores(
     rows: TrainingRows, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
@@ -103,9 +101,6 @@ def details_of(found: ClassScores) -> dict[str, Any]:
         "polished": found.polished,
         "match": None if known else found.match,
     }
-
-
-# ---- What cannot be asked about two classes, or about more of them, and what to do instead.
 
 
 def refuse_two_class_options(pos_label: Any, groups: Any) -> None:

@@ -13,8 +13,6 @@ from scipy.special import stdtrit
 from foldless.checks import Array, Floats, in_open_interval
 from foldless.errors import InputError
 
-# ---- The empirical AUC from midranks, and the area under a curve of points.
-
 Mask = npt.NDArray[np.bool_]
 
 
@@ -38,8 +36,6 @@ def area(fpr: Floats, tpr: Floats, *, anchored: bool) -> float:
         fpr, tpr = np.r_[0.0, fpr, 1.0], np.r_[0.0, tpr, 1.0]
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
 
-
-# ---- The result of a baseline: a float that remembers where it came from.
 
 Interval = tuple[float, float]
 Bounds = Callable[[float], Interval]

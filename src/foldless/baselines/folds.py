@@ -71,8 +71,6 @@ def _share_above(scores: Floats, thresholds: Floats) -> Floats:
     return np.asarray(1 - below / scores.size, dtype=np.float64)
 
 
-# ---- K-fold cross-validation of the AUC: the standard one, and the one behind the paper's figures.
-
 Split = tuple[Rows, Rows]
 
 POOLED_REASON = "the pooled scores come from different models, so they are not one sample"

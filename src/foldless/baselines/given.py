@@ -14,8 +14,6 @@ from foldless.baselines.scores import linear_scores, one_of, training_scores
 from foldless.checks import Floats, Labels, as_labels, as_scores, as_weights, same_length
 from foldless.errors import InputError
 
-# ---- AUC of the training scores: the optimistic floor of all baselines.
-
 APPARENT_REASON = "training scores are optimistic, and an interval around them would hide it"
 
 
@@ -42,8 +40,6 @@ def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = 
     scores, labels = training_scores(estimator_or_w, X, y, pos_label)
     return AUCEstimate(rank_auc(labels.positive, scores), method="resubstitution", reason=APPARENT_REASON)
 
-
-# ---- AUC of given scores with DeLong's variance, and an interval that is never a point.
 
 BISECTIONS = 60
 
@@ -187,8 +183,6 @@ def _need_two_rows(labels: Labels) -> None:
         if n < 2:
             raise InputError(f"binormal_auc needs two rows of each class for a variance, got {n} of class {label!r}.")
 
-
-# ---- Dalton's empirical Bayesian AUC, from scalars along the classifier's direction.
 
 # The paper's prior: zero mean, S = I, mean worth half a row, kappa = P + 2.
 NU = 0.5

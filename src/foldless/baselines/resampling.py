@@ -136,8 +136,6 @@ def _need_two_rows(sample: Sample) -> None:
         )
 
 
-# ---- Leave-one-out and leave-pair-out, by brute-force refits: the reference that closed forms are held against.
-
 LOO_REASON = "the scores come from N different models, so they are not one sample"
 PAIR_REASON = "its pairs share rows and models, so they are not a sample of independent values"
 

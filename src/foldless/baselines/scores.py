@@ -172,8 +172,6 @@ def _name(model: Any) -> str:
     return model.__name__ if isinstance(model, type) else type(model).__name__
 
 
-# ---- Fit again on part of the rows, score the rest: what every resampling baseline shares.
-
 Rows = npt.NDArray[np.intp]
 Progress = Callable[[int, int], object]
 

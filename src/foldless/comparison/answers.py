@@ -14,8 +14,6 @@ from foldless.comparison.joint import Judged, judged
 from foldless.errors import InputError
 from foldless.results.auc import AUCPosterior
 
-# ---- `compare`: which of two classifiers is better, and `Comparison`, its answer.
-
 Method = Literal["auto", "loo", "in-sample"]
 
 
@@ -200,9 +198,6 @@ def checked_names(names: Any) -> tuple[str, str]:
     if len(found) != 2 or found[0] == found[1]:
         raise InputError(f"names must be two different names, got {names!r}.")
     return found[0], found[1]
-
-
-# ---- `compare_many`: which of several classifiers is best, and `Ranking`, its answer.
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,6 @@ def _knots(values: Floats, weights: Floats, everything: Floats) -> Floats:
     return np.unique(np.concatenate([[everything.min()], inner, [everything.max()]]))
 
 
-# ---- The joint posterior of several classifiers on the same rows, by either method.
-
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)
 
 

@@ -17,8 +17,6 @@ from foldless.honest.scores import Removed
 from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
 from foldless.laws.effect import SQRT2
 
-# ---- Points that fill a cube evenly: the same every time, and better than random ones.
-
 
 def spread_out(count: int, dimensions: int) -> Floats:
     """Sobol points strictly inside the unit cube, shape (count, dimensions); count a power of two."""

@@ -250,8 +250,6 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
     return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(np.log(np.sqrt(w2))))
 
 
-# ---- A single column that knows the label, and what its owner calls it.
-
 LEAK, LEAK_OF_TWO_VALUES = 0.99, 0.95  # AUC of a single column
 LEAK_CHANCE = 1e-3  # that the best of so many useless columns does it by luck
 

@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 from foldless.results.auc import AUCPosterior
 
-# ---- `Finding`: one thing that a check has found, with the number behind it and what to do about it.
-
 Severity = Literal["info", "caution", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("info", "caution", "severe")
 
@@ -74,8 +72,6 @@ def found(*findings: Finding | None) -> tuple[Finding, ...]:
     """Those that are not None."""
     return tuple(f for f in findings if f is not None)
 
-
-# ---- `Diagnosis`: the findings about one classifier and its data, and the verdict that follows from the worst of them.
 
 Verdict = Literal["trust", "caution", "do not use"]
 VERDICTS: tuple[Verdict, ...] = ("trust", "caution", "do not use")

@@ -65,8 +65,6 @@ def _points(effect: GridEffect, gains: Floats) -> Floats:
     return np.unique(np.concatenate([effect.points[effect.points < 0], stretched, ends]))
 
 
-# ---- `learning_curve`: the AUC of the same classifier, trained on more rows like these; `growth` has the law.
-
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 

@@ -115,8 +115,6 @@ def separation_of(auc: float) -> float:
     return float(SQRT2 * ndtri(auc))
 
 
-# ---- `plan_sample_size`: the smallest study that keeps a promise about the AUC.
-
 FEWEST, FEWEST_OF_A_CLASS = 20, 5  # below, the variance has not been checked
 MOST = 10_000_000
 FEW_DISORDERED = 5.0  # expected pairs out of order; with fewer, perfect order is not rare

@@ -13,8 +13,6 @@ from foldless.checks import Floats, as_number, as_numbers, as_probabilities, in_
 from foldless.errors import InputError
 from foldless.laws.effect import SQRT2, Effect, effect_of, log_jacobian, probability
 
-# ---- `RatePosterior`: what is known about one probability, be it an AUC, a sensitivity or an error.
-
 
 @dataclass(frozen=True)
 class RatePosterior:
@@ -89,9 +87,6 @@ class RatePosterior:
 
     def _finite_effect(self, a: Floats) -> Floats:
         return np.asarray(np.clip(effect_of(np.clip(a, 0.0, 1.0), self.scale), -1e100, 1e100))
-
-
-# ---- `AUCPosterior`: what is known about the AUC of one classifier, and the questions it answers.
 
 
 @dataclass(frozen=True, repr=False, eq=False)

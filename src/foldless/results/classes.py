@@ -15,8 +15,6 @@ from foldless.laws.effect import SQRT2, Effect
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
-# ---- `PairwisePosteriors`: the AUC of every two classes, as a symmetric matrix of posteriors.
-
 Pair = tuple[Any, Any]
 
 
@@ -94,8 +92,6 @@ class PairwisePosteriors:
             out[i, j] = out[j, i] = value(post)
         return out
 
-
-# ---- `MulticlassAUCPosterior`: what is known about the average AUC of a classifier of more than two classes.
 
 AVERAGES = {
     "ovo": "mean over pairs of classes (Hand and Till)",

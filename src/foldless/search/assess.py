@@ -21,8 +21,6 @@ from foldless.honest.targets import LOG_ODDS, ClassScores, log_odds
 from foldless.model.view import ClassesView
 from foldless.results.auc import AUCPosterior
 
-# ---- One candidate judged: the posterior of its AUC, and what every row contributes to it.
-
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
@@ -115,9 +113,6 @@ def rows_of(found: ClassScores, codes: Ints) -> Ints:
             f"please report it with the number of rows per class, {np.bincount(codes).tolist()}."
         )
     return rows
-
-
-# ---- The average AUC of a classifier of more than two classes on given rows, by the scores that its posterior used.
 
 
 def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class: str, sample_weight: Any) -> float:

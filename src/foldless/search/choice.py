@@ -14,8 +14,6 @@ from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.search.candidates import Params, others_of, strength_of, weakness
 
-# ---- What the AUCs of all candidates have in common: they were judged on the same rows, so they err together.
-
 DRAWS = 2000  # in pairs of opposite sign
 SEED = 20190822
 
@@ -81,8 +79,6 @@ class JointAUC:
         keep = max(0.0, 1.0 - noise / size) if size > 0 else 0.0
         return np.asarray(self.mean.mean() + keep * about)
 
-
-# ---- Which candidate to take: the best, or the simplest that is not credibly worse.
 
 RULES = ("best", "simplest")
 

@@ -21,13 +21,12 @@ from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.honest.classes import NO_GROUPS
+from foldless.honest.posterior import EffectPrior
 from foldless.results.auc import AUCPosterior
 from foldless.search.assess import Assessment, average_auc
 from foldless.search.outcome import Fitted
 from foldless.search.paths import Study
-from foldless.search.run import Found, Settings, run
-
-# ---- The calibrated AUC as a scorer for scikit-learn's own tools.
+from foldless.search.run import SearchOutcome, SearchSettings, run
 
 
 def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
@@ -68,8 +67,6 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
     """
     return auc_posterior(estimator, X, y, sample_weight=sample_weight, groups=groups).mean
 
-
-# ---- `FoldlessSearch`: looks like GridSearchCV, fits every candidate once, and judges it by its calibrated AUC.
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -226,18 +223,11 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Labels of dependent rows: patients, sessions, runs. For two classes.
         **params : passed on to ``fit`` of the estimator
         """
-        settings = Settings(
-            self.method,
-            self.prior,
-            self.rule,
-            self.level,
-            self.n_jobs,
-            self.error_score,
-            self.progress,
-            self.multi_class,
-        )
-        _check_classes(y)
+        settings = SearchSettings(self.rule, self.level, self.n_jobs, self.error_score, self.progress)
         options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
+        if not options.in_sample:
+            EffectPrior.checked(self.prior)
+        _check_classes(y)
         study = Study(self.estimator, X, y, self._fit_params(params), options)
         if study.several_classes:
             _refuse_two_class_options(options)
@@ -250,7 +240,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return dict(process_routing(self, "fit", **params)["estimator"]["fit"])
         return params
 
-    def _keep(self, found: Found) -> None:
+    def _keep(self, found: SearchOutcome) -> None:
         self.results_, self.posteriors_ = found.results, found.posteriors
         self.path_, self.optimism_ = found.path, found.optimism
         index = self.refit(found.results) if callable(self.refit) else found.best
@@ -358,7 +348,7 @@ def _refuse_two_class_options(options: Options) -> None:
         raise InputError(NO_GROUPS)
 
 
-def _chosen(index: Any, found: Found) -> tuple[Assessment, Fitted]:
+def _chosen(index: Any, found: SearchOutcome) -> tuple[Assessment, Fitted]:
     count = len(found.candidates)
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
@@ -368,7 +358,7 @@ def _chosen(index: Any, found: Found) -> tuple[Assessment, Fitted]:
     return outcome.assessment, outcome.fitted
 
 
-def _with_note(posterior: AUCPosterior, found: Found) -> AUCPosterior:
+def _with_note(posterior: AUCPosterior, found: SearchOutcome) -> AUCPosterior:
     if len(found.candidates) == 1:
         return posterior
     note = (

@@ -19,8 +19,6 @@ from foldless.search.assess import Assessment
 from foldless.search.candidates import Params, final_classifier
 from foldless.search.newton import Fit, Rotation
 
-# ---- What is known about one candidate once it was tried.
-
 Tick = Callable[[], None]
 Heard = tuple[tuple[type[Warning], str], ...]
 
@@ -106,8 +104,6 @@ def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
     """Kind and text of each warning."""
     return tuple((m.category, str(m.message)) for m in messages)
 
-
-# ---- How far a search is, on stderr, once it has lasted longer than two seconds.
 
 Progress = Callable[[int, int, float | None], None]
 PATIENCE = 2.0

@@ -1,4 +1,4 @@
-"""A search from start to end: candidates tried, failures and warnings told once, one candidate chosen."""
+"""A search from start to end: candidates tried, failures and warnings reported once, one candidate chosen."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.honest.posterior import EffectPrior
-from foldless.multiclass import known_average
 from foldless.results.auc import AUCPosterior
 from foldless.search.candidates import Family, Params, apart, expand, families, param_columns
 from foldless.search.choice import RULES, JointAUC, ranks, simplest
@@ -21,33 +19,27 @@ from foldless.search.paths import Study, try_candidate, try_family
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to search; the parameters of `FoldlessSearch`, checked."""
+class SearchSettings:
+    """How to search; the parameters of `FoldlessSearch` that are not about judging, checked."""
 
-    method: str
-    prior: Any
     rule: str
     level: float
     n_jobs: Any
     error_score: Any
     progress: Any
-    multi_class: str = "ovo"
 
     def __post_init__(self) -> None:
-        if checks.known_method(self.method) == "loo":
-            EffectPrior.checked(self.prior)
         if self.rule not in RULES:
             raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
         if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
             raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
-        known_average(self.multi_class)
         checks.in_open_interval(self.level, "level")
         as_progress(self.progress)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a search found; `FoldlessSearch` shows it as its attributes."""
+class SearchOutcome:
+    """What a search came to; `FoldlessSearch` shows it as its attributes."""
 
     candidates: list[Params]
     outcomes: list[Outcome]
@@ -64,7 +56,7 @@ class Found:
         return "shared" if all(outcome.path == "shared" for outcome in self.outcomes) else "general"
 
 
-def run(study: Study, param_grid: Any, settings: Settings) -> Found:
+def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcome:
     """Try all candidates and choose one."""
     candidates = expand(param_grid)
     outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
@@ -77,10 +69,10 @@ def run(study: Study, param_grid: Any, settings: Settings) -> Found:
     best = int(np.argmax(joint.mean))
     if settings.rule == "simplest":
         best = simplest(best, [candidates[k] for k in known], joint, settings.level)
-    return Found(candidates, outcomes, results, known[best], joint.optimism())
+    return SearchOutcome(candidates, outcomes, results, known[best], joint.optimism())
 
 
-def _tried(study: Study, candidates: list[Params], settings: Settings) -> Iterator[Outcome]:
+def _tried(study: Study, candidates: list[Params], settings: SearchSettings) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
     found = apart(candidates) if study.several_classes else families(study.estimator, candidates)
@@ -123,11 +115,11 @@ def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
 
 
 def _silent() -> None:
-    """A tick that nobody hears: worker processes cannot draw."""
+    """A tick without effect: worker processes cannot draw."""
 
 
 def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:
-    """Candidates that could be judged; a warning about the others, or their error if there are no more."""
+    """The candidates that could be judged; a warning about the others, or their error where all failed."""
     failed = [o for o in outcomes if o.error is not None]
     if failed and (error_score == "raise" or len(failed) == len(outcomes)):
         raise failed[0].error  # type: ignore[misc]
@@ -143,14 +135,14 @@ def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any)
 
 def _repeat_warnings(outcomes: list[Outcome]) -> None:
     """Each kind of warning once, in the words of the first candidate that gave it."""
-    words: dict[type[Warning], str] = {}
-    speakers: dict[type[Warning], set[int]] = {}
+    texts: dict[type[Warning], str] = {}
+    sources: dict[type[Warning], set[int]] = {}
     for outcome in outcomes:
         for kind, text in outcome.heard:
-            words.setdefault(kind, text)
-            speakers.setdefault(kind, set()).add(outcome.index)
-    for kind, text in words.items():
-        count = len(speakers[kind])
+            texts.setdefault(kind, text)
+            sources.setdefault(kind, set()).add(outcome.index)
+    for kind, text in texts.items():
+        count = len(sources[kind])
         more = f" ({count} of {len(outcomes)} candidates gave a warning of this kind)" if len(outcomes) > 1 else ""
         warn_user(text + more, kind)
 
