@@ -220,8 +220,7 @@ class Analysis:
     @property
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         """The warnings that belong to the answers, as data."""
-        doubts = tuple(TrustWarning(text) for text in getattr(self.view, "doubts", ()))
-        return doubts + self._answers.warnings()
+        return self._answers.warnings()
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """The AUC, the verdict and the findings, as a plain dict."""
@@ -282,8 +281,7 @@ class _OfTwoClasses:
         return _honest_scores(self.analysis.leave_one_out, self._rate_notes())
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        text = self.analysis.leave_one_out.strained
-        return () if text is None else (TrustWarning(text),)
+        return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
 
     def _rate_notes(self) -> tuple[str, ...]:
         return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
@@ -324,7 +322,8 @@ class _InSample:
         return _OfTwoClasses(self.analysis).scores()
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        return () if self.optimism is None else (OptimismWarning(self.optimism),)
+        optimism = () if self.optimism is None else (OptimismWarning(self.optimism),)
+        return _trust_warnings(self.analysis.view, None) + optimism
 
     def _notes(self) -> tuple[str, ...]:
         return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
@@ -384,8 +383,8 @@ class _OfSeveralClasses:
         raise two_classes_only(self.analysis.estimator, "honest_scores")
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        text = strain(self.analysis.class_scores.notes, self.analysis.class_scores.direction_cosine)
-        return () if text is None else (TrustWarning(text),)
+        scores = self.analysis.class_scores
+        return _trust_warnings(self.analysis.view, strain(scores.notes, scores.direction_cosine))
 
 
 def analyse(
@@ -476,6 +475,12 @@ def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options
 
 
 # ---- pieces of the answers
+
+
+def _trust_warnings(view: LinearView | ClassesView, strained: str | None) -> tuple[FoldlessWarning, ...]:
+    """Steps that may have seen y, and a fit that is not the one that was judged."""
+    texts = (*getattr(view, "doubts", ()), *(() if strained is None else (strained,)))
+    return tuple(TrustWarning(text) for text in texts)
 
 
 def _threshold(analysis: Analysis, threshold: float | None) -> tuple[float, tuple[str, ...]]:
