@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,28 @@ def test_the_reader_of_imports_sees_everything(tmp_path, monkeypatch):
     assert [t for _, t in sorted(imported(file))] == [
         "laws", "auc", "foldless", "auc", "roc", "honest", "laws", "estimate",
     ]  # fmt: skip
+
+
+def rows_of_the_page() -> list[list[str]]:
+    """The modules of every row of the table in ARCHITECTURE.md."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^\| \d+ \| (.*?) \|", text, re.MULTILINE)
+    return [re.findall(r"`(\w+)/?`", cell) for cell in cells]
+
+
+def modules_of_the_tree() -> set[str]:
+    """Modules and packages directly below src/foldless."""
+    names = {p.stem for p in SOURCE.glob("*.py")} | {p.parent.name for p in SOURCE.glob("*/__init__.py")}
+    return names - {"__init__"}
+
+
+def test_architecture_lists_the_modules_of_the_tree():
+    """Every module stands in exactly one row of ARCHITECTURE.md, and nothing else does."""
+    names = [name for row in rows_of_the_page() for name in row]
+    assert len(names) == len(set(names)), "a module stands in two rows"
+    assert set(names) == modules_of_the_tree()
+
+
+def test_architecture_has_the_rows_that_the_import_test_enforces():
+    """The table that people read and the rows that are checked here are the same."""
+    assert [set(row) for row in rows_of_the_page()] == [set(row) for row in ROWS]
