@@ -23,8 +23,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import foldless as fl
 import foldless.baselines as fb
-from foldless.baselines import folds
+from data import alternating
+from foldless.baselines import folds, given
 from foldless.baselines.given import newcombe
 from foldless.errors import EstimatorError, InputError
 from sklearn_versions import l1
@@ -362,3 +364,17 @@ def test_baselines_stay_independent():
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
             assert all(n.startswith(allowed) for n in names if n.startswith("foldless")), path
+
+
+def test_binormal_auc_of_huge_scores():
+    """Variances overflowed, and the estimate was 0.5."""
+    X, Y = alternating(40, 3, shift=0.7)
+    plain, huge = (given.binormal_auc([1.0, 0, 0], X * s, Y) for s in (1.0, 2.0**600))
+    assert float(plain) == float(huge)
+
+
+def test_ebauc_of_numbers_whose_squares_overflow_is_refused():
+    """Python's own OverflowError came out."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with pytest.raises(fl.InputError, match=r"overflow.*rescale X"):
+        given.ebauc(np.ones(3), X * 1e200, Y)

@@ -17,7 +17,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import foldless as fl
 import foldless.baselines as fb
+from data import alternating
+from foldless.baselines import folds
 from foldless.baselines.resampling import _bags, _combined
 from foldless.baselines.scores import as_sample
 from foldless.errors import EstimatorError, InputError
@@ -352,3 +355,15 @@ def test_pipelines_by_column_name_and_weights():
     assert not np.allclose(
         equal.details["scores"], fb.loo_auc(same, X, y, sample_weight=np.linspace(0.1, 3, 24)).details["scores"]
     )
+
+
+def test_errors_of_refits_name_the_estimator():
+    """An IndexError of scikit-learn's discriminant analysis on a few rows came out as it was."""
+    X, Y = alternating(40, 3, shift=0.7)
+
+    class Stubborn(RidgeClassifier):
+        def fit(self, X, y):
+            raise IndexError
+
+    with pytest.raises(fl.InputError, match=r"Stubborn could not be fitted on .* of the rows: IndexError"):
+        folds.cv_auc(Stubborn(), X, Y)

@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from data import alternating
 from sklearn_versions import CV_QUIET
 
 SEEDS = 20
@@ -345,3 +346,12 @@ def test_bad_input():
     X[3, 4] = np.nan
     with pytest.raises(fl.InputError, match="row 3"):
         fl.diagnose(np.ones(10), X, y)
+
+
+def test_columns_whose_cubes_vanish_are_diagnosed():
+    """A column of size 1e-110 beside others: its skewness was 0/0."""
+    X, Y = alternating(40, 3, shift=0.7)
+    tiny = np.column_stack([X, 1e-110 * X[:, 0] ** 3])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(np.column_stack([X, X[:, 0] ** 3]), Y)
+    model[0].mean_[-1], model[0].scale_[-1] = 0.0, 1.0
+    assert fl.diagnose(model, tiny, Y).verdict in ("trust", "caution", "do not use")
