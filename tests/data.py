@@ -61,6 +61,16 @@ def random_direction(n: int, p: int, *, shift: float = 0.7, seed: Seed = 0) -> S
     return rng.normal(size=(n, p)) + shift * np.outer(y, rng.normal(size=p)), y
 
 
+def several_classes(
+    K: int, n: int, p: int, *, shift: float = 1.0, seed: Seed = 0, shuffle: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, y, centres: K spherical classes around random centres; labels 0, 1, ... in turn, or in random order."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % K) if shuffle else np.arange(n) % K
+    centres = 2 * shift * rng.normal(size=(K, p)) / np.sqrt(p)  # as far apart for many columns as for few
+    return rng.normal(size=(n, p)) + centres[y], y, centres
+
+
 def with_rare_column(rows: Any, *, n: int = 30, seed: Seed = 0, scale: float = 1.0) -> Sample:
     """X, y: two classes, and a last column in which only `rows` differ from zero."""
     X, y = ones_first(n // 2, n - n // 2, 4, shift=0.6, seed=seed)

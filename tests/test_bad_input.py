@@ -13,10 +13,8 @@ import foldless as fl
 from data import alternating, noise
 from foldless import EstimatorError, InputError, Prior, PriorError
 
-rng = np.random.default_rng(0)
 N = 120
-Y = np.arange(N) % 2
-X = rng.normal(size=(N, 3)) + 0.5 * Y[:, None]
+X, Y = alternating(N, 3, shift=0.5)
 W = np.array([1.0, 0.5, -0.2])
 MODEL = RidgeClassifier().fit(X, Y)
 FRAME = pd.DataFrame(X, columns=["age", "dose", "time"])

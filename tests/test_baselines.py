@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 import foldless.baselines as fb
-from data import alternating
+from data import alternating, normal_rows
 from foldless.baselines import folds, given
 from foldless.baselines.given import newcombe
 from foldless.errors import EstimatorError, InputError
@@ -34,9 +34,8 @@ from sklearn_versions import l1
 
 @pytest.fixture
 def data():
-    rng = np.random.default_rng(7)
     y = (np.arange(30) % 3 == 0).astype(int)
-    return rng.normal(size=(30, 4)) + 0.8 * y[:, None], y
+    return normal_rows(y, 4, shift=0.8, seed=7), y
 
 
 W = np.array([0.5, -1.0, 2.0, 0.3])

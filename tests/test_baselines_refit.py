@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 import foldless.baselines as fb
-from data import alternating
+from data import alternating, shuffled
 from foldless.baselines import folds
 from foldless.baselines.resampling import _bags, _combined
 from foldless.baselines.scores import as_sample
@@ -30,9 +30,7 @@ REFITTING = [fb.cv_auc, fb.loo_auc, fb.leave_pair_out_auc, fb.bootstrap632plus_a
 
 
 def make(n=24, p=5, shift=0.5, seed=1):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % 3 == 0).astype(int)
-    return rng.normal(size=(n, p)) + shift * y[:, None], y
+    return shuffled(np.arange(n) % 3 == 0, p, shift=shift, seed=seed)
 
 
 def few(method, estimator, X, y, **options):

@@ -11,13 +11,13 @@ from statistics import median
 from types import FrameType
 from typing import Any
 
-import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from data import alternating
 
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
@@ -96,8 +96,7 @@ def files_entered(call: Callable[[], Any]) -> set[str]:
 
 def walk_of_auc_posterior() -> set[str]:
     """Files that the first example of the README enters: a fitted pipeline and a plain array."""
-    y = np.arange(60) % 2
-    X = np.random.default_rng(0).normal(size=(60, 5)) + 0.5 * y[:, None]
+    X, y = alternating(60, 5, shift=0.5)
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
     return files_entered(lambda: fl.auc_posterior(model, X, y))
 

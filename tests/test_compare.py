@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from data import noise
+from data import noise, normal_rows
 
 LOO = pytest.param("loo", id="loo")
 IN_SAMPLE = pytest.param(
@@ -31,7 +31,7 @@ def logistic(C):
 def data():
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], [34, 26])
-    X = rng.normal(size=(60, 8)) + np.outer(y, [0.7, 0.7, 0.4, 0.4, 0, 0, 0, 0])
+    X = normal_rows(y, 8, shift=[0.7, 0.7, 0.4, 0.4, 0, 0, 0, 0], seed=rng)
     order = rng.permutation(60)
     return X[order], y[order]
 

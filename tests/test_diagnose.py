@@ -21,18 +21,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from data import alternating
+from data import alternating, shuffled
 from sklearn_versions import CV_QUIET
 
 SEEDS = 20
 
 
 def clean(seed, N=100, P=10, distance=1.5):
-    rng = np.random.default_rng([seed, N, P])
-    y = rng.permutation(np.arange(N) % 2)
-    X = rng.standard_normal((N, P))
-    X[:, : max(1, P // 4)] += distance * y[:, None] / np.sqrt(max(1, P // 4))
-    return X, y
+    signal = max(1, P // 4)
+    shift = np.where(np.arange(P) < signal, distance / np.sqrt(signal), 0.0)
+    return shuffled(np.arange(N) % 2, P, shift=shift, seed=[seed, N, P])
 
 
 def copied(seed, noise=0.0, N=100, P=10):

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 
 import foldless as fl
-from data import one_hot
+from data import one_hot, shuffled
 from foldless.findings import columns, rows, scores
 from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
@@ -23,9 +23,7 @@ from foldless.model.view import take_apart
 
 
 def data(seed=0, N=60, P=6, shift=1.0):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(N) % 2)
-    return rng.standard_normal((N, P)) + shift * np.outer(y, np.eye(P)[0]), y
+    return shuffled(np.arange(N) % 2, P, shift=shift * np.eye(P)[0], seed=seed)
 
 
 def analysed(X, y, model=None):

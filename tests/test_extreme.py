@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from data import alternating
+from data import alternating, random_direction
 from foldless.baselines.resampling import leave_pair_out_auc
 from foldless.model.pullback import agrees
 
@@ -25,14 +25,7 @@ SCALES = [2.0**k for k in (-200, -100, -30, 30, 100, 200)]
 TOO_FAR = [1e-150, 1e-100, 1e100, 1e150]
 
 
-def sample(n=40, p=4, seed=0, shift=0.7):
-    """Two classes of normal rows, a mean apart."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    return rng.normal(size=(n, p)) + shift * y[:, None] * rng.normal(size=p), y
-
-
-X, Y = sample()
+X, Y = random_direction(40, 4)
 
 
 def figures(post):
@@ -194,7 +187,7 @@ def refitted(model, X, y, rows):
 @pytest.mark.parametrize("p", [1, 5, 39, 100])
 def test_ridge_of_any_strength_against_refits(p, alpha):
     """Leave-one-out scores equal those of refits for penalties over twenty orders of magnitude."""
-    A, y = sample(40, p, seed=p)
+    A, y = random_direction(40, p, seed=p)
     model = RidgeClassifier(alpha=alpha, solver="svd")
     rows = range(0, 40, 7)
     found = fl.honest_scores(model.fit(A, y), A, y).scores[list(rows)]
@@ -209,7 +202,7 @@ def test_ridge_of_any_strength_against_refits(p, alpha):
 @pytest.mark.parametrize("p", [2, 60])
 def test_logistic_of_any_strength_against_refits(p, C):
     """The leave-pair-out AUC is that of refits, to what one Newton step from the optimum can tell."""
-    A, y = sample(24, p, seed=3, shift=0.5)
+    A, y = random_direction(24, p, seed=3, shift=0.5)
     model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(A, y)
     # Separable rows and hardly a penalty: scikit-learn's fit stops early, which is told.
     with pytest.warns(fl.TrustWarning, match="not at the optimum") if p > 24 and C > 1e9 else nullcontext():
@@ -252,7 +245,7 @@ def test_all_rows_alike_are_refused():
 @pytest.mark.parametrize(("n", "p"), [(50_000, 3), (30, 100_000)])
 def test_large_tables_against_refits(n, p):
     """Very many rows, and very many columns: leave-one-out scores of some rows equal those of refits."""
-    A, y = sample(n, p, seed=9, shift=0.5 / np.sqrt(p))
+    A, y = random_direction(n, p, seed=9, shift=0.5 / np.sqrt(p))
     model = RidgeClassifier(alpha=1.0 if p < n else float(p)).fit(A, y)
     rows = [0, 1, n - 1]
     found = fl.honest_scores(model, A, y).scores[rows]

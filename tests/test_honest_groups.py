@@ -8,11 +8,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
-from data import alternating
+from data import alternating, gaussian
 from foldless.errors import InputError
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
-from test_honest_refits import balanced, gaussian, pair_auc, refit_scores, removed
+from test_honest_refits import balanced, pair_auc, refit_scores, removed
 
 GROUPS = np.random.default_rng(0).permutation(np.repeat(np.arange(9), [1, 1, 2, 2, 3, 4, 4, 5, 8]))
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+from data import gaussian
 from foldless.honest import design, removal
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
-from test_honest_refits import gaussian, pair_auc, removed
+from test_honest_refits import pair_auc, removed
 
 FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster_influence_sq")
 

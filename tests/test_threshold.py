@@ -12,12 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from data import noise
+from data import noise, normal_rows
 from foldless.model.steps import own_threshold
 
-RNG = np.random.default_rng(3)
 Y = np.where(np.arange(120) % 3 == 0, "ill", "well")
-X = RNG.normal(size=(120, 4)) + 0.8 * (Y == "ill")[:, None]
+X = normal_rows(Y == "ill", 4, shift=0.8, seed=3)
 
 
 def fixed(model, **how):
