@@ -475,7 +475,7 @@ def test_numbers_at_which_the_support_vector_machine_never_ends_are_refused(tabl
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_the_output_is_told():
+def test_a_full_disk_behind_the_output_is_reported():
     """Not only the system's words: what could not be written, and what to do."""
     with open("/dev/full", "w") as full:
         words = [

@@ -287,7 +287,7 @@ def test_rows_are_counted_before_the_matrix_is_made(tmp_path, monkeypatch):
 # ---- what the reader is told about labels and columns
 
 
-def said(tmp_path, text, *options):
+def auc_of_text(tmp_path, text, *options):
     path = tmp_path / "table.csv"
     path.write_text(text)
     return CliRunner().invoke(app, ["auc", str(path), "--target", "y", *options])
@@ -302,28 +302,28 @@ def table(labels, marks=lambda k: None, ids=False):
     return "\n".join(rows)
 
 
-def test_classes_that_differ_in_capitals_only_are_told(tmp_path):
-    result = said(tmp_path, table(["Yes", "no", "yes", "no"]))
+def test_classes_that_differ_in_capitals_only_are_reported(tmp_path):
+    result = auc_of_text(tmp_path, table(["Yes", "no", "yes", "no"]))
     assert result.exit_code == 0, result.output
     assert "classes 'Yes', 'yes' of the target column 'y' differ in capitals or blanks only" in result.stdout
-    assert "capitals" not in said(tmp_path, table(["yes", "no"])).stdout
+    assert "capitals" not in auc_of_text(tmp_path, table(["yes", "no"])).stdout
 
 
-def test_a_number_that_stands_for_nothing_is_told(tmp_path):
-    result = said(tmp_path, table([0, 1], lambda k: "-999" if k % 9 == 0 else None))
+def test_a_number_that_may_stand_for_a_missing_value_is_reported(tmp_path):
+    result = auc_of_text(tmp_path, table([0, 1], lambda k: "-999" if k % 9 == 0 else None))
     assert "'b' (-999 in 5 rows): if that stands for a missing value" in result.stdout
-    assert "stands for" not in said(tmp_path, table([0, 1], lambda k: "-9" if k == 3 else None)).stdout
+    assert "stands for" not in auc_of_text(tmp_path, table([0, 1], lambda k: "-9" if k == 3 else None)).stdout
 
 
-def test_a_column_that_names_the_rows_is_offered_as_such(tmp_path):
-    result = said(tmp_path, table([0, 1], ids=True))
+def test_a_column_of_row_names_is_suggested_for_the_id_option(tmp_path):
+    result = auc_of_text(tmp_path, table([0, 1], ids=True))
     assert result.exit_code == 2
     assert "leave out with --id id" in result.stderr
 
 
-def test_two_columns_that_name_the_rows(tmp_path):
+def test_two_columns_of_row_names(tmp_path):
     """--id takes one; the other is left out."""
     text = table([0, 1], ids=True).replace("id,", "id,name,", 1).replace("\nP", "\nQ", 1)
     text = "\n".join([text.splitlines()[0], *(f"{line.split(',')[0]},N{line}" for line in text.splitlines()[1:])])
-    assert "leave out with --id id --drop name" in said(tmp_path, text).stderr
-    assert "leave out with --drop name" in said(tmp_path, text, "--id", "id").stderr
+    assert "leave out with --id id --drop name" in auc_of_text(tmp_path, text).stderr
+    assert "leave out with --drop name" in auc_of_text(tmp_path, text, "--id", "id").stderr

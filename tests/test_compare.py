@@ -364,7 +364,7 @@ def test_two_models_have_one_probability():
 
 
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3, 0.1])
-def test_fits_that_meet_their_labels_are_not_one_model(alpha):
+def test_fits_that_interpolate_their_labels_are_not_one_model(alpha):
     """Both score +1 and -1 in training, on columns of signal and on columns of noise."""
     X, y = noise(20, 20, 400, 0)
     X[:, :20] += 0.7 * y[:, None]

@@ -185,7 +185,7 @@ def test_settings_are_written_before_results(store):
     assert json.loads(store.settings.read_bytes()) == SETTINGS
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
     """The option that helps is named."""
     (tmp_path / "file").write_text("")
     with pytest.raises(fl.InputError, match=r"nothing can be written in .* choose another folder with --out"):

@@ -33,7 +33,7 @@ def test_every_answer_says_that_a_class_has_few_rows(ask):
 
 
 @pytest.mark.parametrize("ask", [fl.roc_posterior, fl.error_posterior, fl.honest_scores, fl.learning_curve])
-def test_every_answer_tells_copies_and_the_label_among_the_columns(ask):
+def test_every_answer_reports_copies_and_the_label_among_the_columns(ask):
     X, y = noise(20, 20, 3, 0)
     twice, labels = np.vstack([X, X]), np.r_[y, y]
     notes = ask(RidgeClassifier().fit(twice, labels), twice, labels).notes
