@@ -17,7 +17,7 @@ from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
 from foldless.findings.rows import category_starts, exact_copies
 from foldless.honest import rates
-from foldless.honest.analysis import Analysis
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.model.view import take_apart
 
@@ -28,7 +28,7 @@ def data(seed=0, N=60, P=6, shift=1.0):
 
 def analysed(X, y, model=None):
     view = take_apart((model or RidgeClassifier()).fit(X, y), X, y)
-    return view, Analysis.of(view, EffectPrior.default(), None, None)
+    return view, LeaveOneOut.of(view, EffectPrior.default(), None, None)
 
 
 # ---- scores

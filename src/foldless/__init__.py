@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Analysis": "analysis",
     "AUCPosterior": "results.auc",
     "AUCPosteriorDisplay": "show.auc",
     "AUCPosteriors": "results.many",
@@ -23,7 +24,7 @@ _HOME = {
     "ErrorPosterior": "results.error",
     "Finding": "findings.finding",
     "FoldlessSearch": "search.meta",
-    "HonestScores": "honest.analysis",
+    "HonestScores": "results.scores",
     "LearningCurve": "plan.learning",
     "LearningCurveDisplay": "show.comparison",
     "MulticlassAUCPosterior": "results.classes",
@@ -36,6 +37,7 @@ _HOME = {
     "SamplePlan": "plan.sample_size",
     "ScoreStats": "laws.moments",
     "SearchDisplay": "show.search",
+    "analyse": "analysis",
     "auc_posterior": "estimate",
     "auc_posterior_from_scores": "estimate",
     "auc_posterior_many": "given_weights",
@@ -43,7 +45,7 @@ _HOME = {
     "cbauc": "given_weights",
     "compare": "comparison.answers",
     "compare_many": "comparison.answers",
-    "diagnose": "diagnosis",
+    "diagnose": "estimate",
     "error_posterior": "estimate",
     "honest_scores": "estimate",
     "learning_curve": "plan.learning",
@@ -65,11 +67,12 @@ __all__ = ["__version__", *_HOME, *_SUBPACKAGES]
 if TYPE_CHECKING:
     from foldless import baselines as baselines
     from foldless import streaming as streaming
+    from foldless.analysis import Analysis as Analysis
+    from foldless.analysis import analyse as analyse
     from foldless.comparison.answers import Comparison as Comparison
     from foldless.comparison.answers import Ranking as Ranking
     from foldless.comparison.answers import compare as compare
     from foldless.comparison.answers import compare_many as compare_many
-    from foldless.diagnosis import diagnose as diagnose
     from foldless.errors import EstimatorError as EstimatorError
     from foldless.errors import FoldlessError as FoldlessError
     from foldless.errors import FoldlessWarning as FoldlessWarning
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from foldless.errors import TrustWarning as TrustWarning
     from foldless.estimate import auc_posterior as auc_posterior
     from foldless.estimate import auc_posterior_from_scores as auc_posterior_from_scores
+    from foldless.estimate import diagnose as diagnose
     from foldless.estimate import error_posterior as error_posterior
     from foldless.estimate import honest_scores as honest_scores
     from foldless.estimate import roc_posterior as roc_posterior
@@ -86,7 +90,6 @@ if TYPE_CHECKING:
     from foldless.findings.finding import Finding as Finding
     from foldless.given_weights import auc_posterior_many as auc_posterior_many
     from foldless.given_weights import cbauc as cbauc
-    from foldless.honest.analysis import HonestScores as HonestScores
     from foldless.honest.posterior import EffectPrior as EffectPrior
     from foldless.laws.moments import ScoreStats as ScoreStats
     from foldless.laws.prior import Prior as Prior
@@ -99,6 +102,7 @@ if TYPE_CHECKING:
     from foldless.results.error import ErrorPosterior as ErrorPosterior
     from foldless.results.many import AUCPosteriors as AUCPosteriors
     from foldless.results.roc import ROCPosterior as ROCPosterior
+    from foldless.results.scores import HonestScores as HonestScores
     from foldless.search.meta import FoldlessSearch as FoldlessSearch
     from foldless.search.meta import auc_scorer as auc_scorer
     from foldless.show.auc import AUCPosteriorDisplay as AUCPosteriorDisplay

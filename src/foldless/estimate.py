@@ -1,37 +1,24 @@
-"""The public entry points: fitted classifier and data in, result object out."""
+"""The public questions: each reads one answer off an `Analysis` and emits the warnings that belong to it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from foldless import checks, words
-from foldless.errors import EstimatorError, InputError, OptimismWarning, PriorError, TrustWarning, warn_user
-from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer, rate_notes
-from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
-from foldless.honest import in_sample
-from foldless.honest.analysis import Analysis, HonestScores
+from foldless import checks
+from foldless.analysis import Analysis, Options, analysed
+from foldless.errors import InputError, warn_user
+from foldless.findings.finding import Diagnosis
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import statistic_of_scores
-from foldless.laws.prior import Prior
-from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
-from foldless.model.streamed import stream_view
-from foldless.model.view import LinearView, has_several_classes, take_apart
-from foldless.multiclass import (
-    known_average,
-    posterior_from_scores,
-    posterior_of_classes,
-    refuse_two_class_options,
-    two_classes_only,
-)
+from foldless.multiclass import known_average, posterior_from_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
-from foldless.results.classes import MulticlassAUCPosterior
-from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
-from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.error import ErrorPosterior
+from foldless.results.roc import ROCPosterior
+from foldless.results.scores import HonestScores
+from foldless.tables import refuse_stream
 
 Method = Literal["auto", "loo", "in-sample"]
 MultiClass = Literal["ovo", "ovr"]
@@ -96,19 +83,9 @@ def auc_posterior(
     >>> fl.auc_posterior(model, X, y)
     AUCPosterior(...)
     """
-    known_average(multi_class)
-    if has_several_classes(estimator):
-        return _several_classes(estimator, X, y, method, prior, groups, sample_weight, pos_label, multi_class)
-    if is_out_of_core(X, y) and checks.known_method(method) == "in-sample" and not is_estimator(estimator):
-        return posterior_of_weights(estimator, X, y, conjugate_prior(prior, groups, sample_weight), pos_label)
-    view = _view(estimator, X, y, pos_label)
-    n0, n1 = view.labels.n0, view.labels.n1
-    if checks.known_method(method) == "in-sample":
-        conjugate = conjugate_prior(prior, groups, sample_weight)
-        effect = in_sample.separation(view, conjugate)
-        return AUCPosterior.from_effect(effect, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
-    answer = _analysed(view, prior, groups, sample_weight)
-    return auc_answer(answer, n0, n1, quick_notes(view, X, answer.removed.groups))
+    options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
+    analysis = analysed(estimator, X, y, options)
+    return _with_warnings(analysis, analysis.auc)
 
 
 def auc_posterior_from_scores(
@@ -186,10 +163,8 @@ def honest_scores(
     >>> fl.honest_scores(RidgeClassifier().fit(X, y), X, y).scores.shape
     (60,)
     """
-    two_classes_only(estimator, "honest_scores")
-    view = _view(estimator, X, y, pos_label)
-    answer = _analysed(view, None, groups, sample_weight)
-    return replace(answer.scores(), notes=rate_notes(answer, quick_notes(view, X, answer.removed.groups)))
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label))
+    return _with_warnings(analysis, analysis.scores)
 
 
 def roc_posterior(
@@ -212,17 +187,8 @@ def roc_posterior(
     -------
     ROCPosterior
     """
-    two_classes_only(estimator, "roc_posterior")
-    view = _view(estimator, X, y, pos_label)
-    n0, n1 = view.labels.n0, view.labels.n1
-    if checks.known_method(method) == "in-sample":
-        conjugate = conjugate_prior(prior, groups, sample_weight)
-        curves = SeparationCurves(in_sample.separation(view, conjugate))
-        return ROCPosterior(curves, "in-sample", n0, n1, _in_sample_notes(view, conjugate))
-    answer = _analysed(view, prior, groups, sample_weight)
-    binormal = BinormalCurves.from_variances(answer.effect, *answer.class_variances())
-    notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + answer.shape_notes()
-    return ROCPosterior(binormal, answer.removed.method, n0, n1, notes)
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    return _with_warnings(analysis, analysis.roc)
 
 
 def error_posterior(
@@ -258,89 +224,66 @@ def error_posterior(
     -------
     ErrorPosterior
     """
-    if threshold is not None:
-        threshold = checks.as_number(threshold, "threshold")
-    if covariance not in (None, "common", "per-class"):
-        raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
-    two_classes_only(estimator, "error_posterior")
-    view = _view(estimator, X, y, pos_label)
-    told: tuple[str, ...] = ()
-    if threshold is None:
-        threshold, told = own_threshold(estimator), notes_on_threshold(estimator)
-        threshold = 0.0 - threshold if view.flipped else threshold
-    n0, n1 = view.labels.n0, view.labels.n1
-    share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
-    if checks.known_method(method) == "in-sample":
-        conjugate = conjugate_prior(prior, groups, sample_weight)
-        rates = _in_sample_rates(view, conjugate, threshold, covariance or "common")
-        return ErrorPosterior(rates, threshold, share, "in-sample", n0, n1, _in_sample_notes(view, conjugate) + told)
-    if prior is not None or covariance is not None:
+    options = Options(groups, sample_weight, pos_label, prior, method)
+    if prior is not None and not options.in_sample:
         raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
-    answer = _analysed(view, None, groups, sample_weight)
-    rates = SeparateScales(*answer.class_effects(threshold))
-    notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + told
-    return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, notes)
+    analysis = analysed(estimator, X, y, options)
+    return _with_warnings(analysis, analysis.error(threshold, prevalence, covariance=covariance))
 
 
-def _view(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
-    take = stream_view if is_out_of_core(X, y) else take_apart
-    return take(estimator, X, y, pos_label=pos_label)
+def diagnose(
+    estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
+) -> Diagnosis:
+    """What speaks against the answer of `auc_posterior`, each point with its number and what to do.
+
+    Looked at: honest scores (normality and what it does to the AUC, unequal variances, outliers that move the answer,
+    perfect order, few rows), the training (steps that saw y, early stops, stand-ins, the in-sample answer), columns
+    (one that knows the label, heavy tails, columns chosen with y, more of them than rows) and rows (copies, exact and
+    near; neighbours in the file that are alike). Nothing is refitted.
+
+    Rows of one subject that are neither next to each other nor nearly equal cannot be told from independent ones:
+    "trust" means that nothing was seen, not that there is nothing. Who knows of groups should pass them.
+
+    Parameters
+    ----------
+    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
+    X, y : the data that it was fitted on
+    groups : array of shape (N,), optional
+        Labels of dependent rows. Copies inside a group are accounted for.
+    sample_weight : array of shape (N,), optional
+        The weights given to ``fit``, if any.
+    pos_label : optional
+        The positive class.
+
+    Returns
+    -------
+    Diagnosis
+        ``verdict`` is "trust" (nothing beyond information was found), "caution" or "do not use"; ``alternative`` says
+        what to do instead; ``findings`` has the worst first.
+
+    Examples
+    --------
+    A row and its copy give each other's label away:
+
+    >>> import foldless as fl
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(60, 20)), np.repeat([0, 1], 30)
+    >>> X, y = np.vstack([X, X]), np.r_[y, y]
+    >>> found = fl.diagnose(LogisticRegression().fit(X, y), X, y)
+    >>> found.verdict, found.flagged
+    ('do not use', ('copies',))
+    """
+    refuse_stream(X, y, "diagnose")
+    return analysed(estimator, X, y, Options(groups, sample_weight, pos_label)).diagnosis
 
 
-def _several_classes(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    method: Any,
-    prior: Any,
-    groups: Any,
-    sample_weight: Any,
-    pos_label: Any,
-    multi_class: str,
-) -> MulticlassAUCPosterior:
-    if is_out_of_core(X, y):
-        raise EstimatorError("classifiers of more than two classes need X in memory: load it as an array.")
-    if checks.known_method(method) == "in-sample":
-        raise EstimatorError(
-            f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
-            f"{len(estimator.classes_)} ({words.listed(estimator.classes_.tolist())}): use method='loo'."
-        )
-    refuse_two_class_options(pos_label, groups)
-    result, strained = posterior_of_classes(
-        estimator,
-        X,
-        y,
-        prior=EffectPrior.checked(prior),
-        groups=groups,
-        sample_weight=sample_weight,
-        multi_class=multi_class,
-    )
-    if strained is not None:
-        warn_user(strained, TrustWarning)
-    return result
+T = TypeVar("T")
 
 
-def _analysed(view: LinearView, prior: Any, groups: Any, sample_weight: Any) -> Analysis:
-    analysis = Analysis.of(view, EffectPrior.checked(prior), groups, sample_weight)
-    if analysis.strained is not None:
-        warn_user(analysis.strained, TrustWarning)
-    return analysis
-
-
-def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covariance: str) -> RatePair:
-    if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
-        raise PriorError(
-            f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), Prior.niw() "
-            f"or Prior.improper(), or method='loo'."
-        )
-    if covariance == "common":
-        return SharedScale(*in_sample.error_effects(view, prior, threshold))
-    return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))
-
-
-def _in_sample_notes(view: LinearView, prior: Prior) -> tuple[str, ...]:
-    warning = in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
-    if warning is None:
-        return view.notes
-    warn_user(warning, OptimismWarning)
-    return (*view.notes, warning)
+def _with_warnings(analysis: Analysis, answer: T) -> T:
+    """The answer, once the warnings that belong to it are emitted at the user's line."""
+    for warning in analysis.warnings:
+        warn_user(warning)
+    return answer

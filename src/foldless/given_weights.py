@@ -9,8 +9,6 @@ import numpy as np
 from foldless import checks
 from foldless.errors import InputError, OptimismWarning, PriorError, warn_user
 from foldless.honest import in_sample
-from foldless.laws.conjugate import ScorePosterior
-from foldless.laws.moments import ScoreStats
 from foldless.laws.prior import Prior
 from foldless.results.auc import AUCPosterior
 from foldless.results.many import AUCPosteriors
@@ -100,7 +98,11 @@ def auc_posterior_many(
     loc = np.asarray(post.location)
     if loc.ndim != 1:
         raise InputError("W must have shape (P, K), one classifier per column: for a single vector use auc_posterior.")
-    return AUCPosteriors(loc, post.spread, post.df, stats.n0, stats.n1, _optimism(np.shape(W)[0], stats, prior))
+    warning = in_sample.optimism(np.shape(W)[0], stats.n0 + stats.n1, prior)
+    if warning is not None:
+        warn_user(warning, OptimismWarning)
+    notes = () if warning is None else (warning,)
+    return AUCPosteriors(loc, post.spread, post.df, stats.n0, stats.n1, notes)
 
 
 def is_out_of_core(X: Any, y: Any) -> bool:
@@ -108,23 +110,13 @@ def is_out_of_core(X: Any, y: Any) -> bool:
     return is_device_array(X) or as_source(X, y) is not None
 
 
-def posterior_of_weights(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> AUCPosterior:
-    """In-sample posterior along one weight vector on a table that is not in memory."""
+def posterior_of_weights(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> tuple[AUCPosterior, str | None]:
+    """In-sample posterior along one weight vector on a table that is not in memory, and its warning, if any."""
     _refuse_adaptive(prior, "a table that is not in memory", "Prior.paper(), or load X")
     post, stats = in_sample.posterior_along(X, y, w, prior, pos_label)
-    return _one(post, stats, _optimism(np.shape(w)[0], stats, prior))
-
-
-def _one(post: ScorePosterior, stats: ScoreStats, notes: tuple[str, ...]) -> AUCPosterior:
-    return AUCPosterior.from_effect(post.separation(), "in-sample", stats.n0, stats.n1, notes)
-
-
-def _optimism(n_features: int, stats: ScoreStats, prior: Prior) -> tuple[str, ...]:
-    warning = in_sample.optimism(n_features, stats.n0 + stats.n1, prior)
-    if warning is None:
-        return ()
-    warn_user(warning, OptimismWarning)
-    return (warning,)
+    warning = in_sample.optimism(np.shape(w)[0], stats.n0 + stats.n1, prior)
+    notes = () if warning is None else (warning,)
+    return AUCPosterior.from_effect(post.separation(), "in-sample", stats.n0, stats.n1, notes), warning
 
 
 def _adaptive_cbauc(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> Any:

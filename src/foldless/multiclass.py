@@ -9,32 +9,25 @@ from typing import Any
 import numpy as np
 
 from foldless import checks, words
-from foldless.errors import EstimatorError, InputError
+from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
-from foldless.honest.classes import NO_GROUPS, remove_rows_of_classes
+from foldless.honest.classes import NO_GROUPS
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import on_few_rows, strain
+from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import unit_size
 from foldless.honest.targets import ClassScores
-from foldless.model.view import has_several_classes, take_classes_apart
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
 # ---- From a fitted classifier of several classes, or from held-out scores, to the posterior of its average AUC.
 
 
-def posterior_of_classes(
-    estimator: Any, X: Any, y: Any, *, prior: EffectPrior, groups: Any, sample_weight: Any, multi_class: str
-) -> tuple[MulticlassAUCPosterior, str | None]:
-    """The posterior of a fitted classifier, and what deserves a warning about it, if anything."""
-    view = take_classes_apart(estimator, X, y)
-    found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
-    counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
-    notes = view.notes + found.notes
-    result = posterior_of_source(
-        TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found)
-    )
-    return result, strain(found.notes, found.direction_cosine)
+def posterior_of_scores(
+    scores: ClassScores, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
+) -> MulticlassAUCPosterior:
+    """The posterior from honest scores; `counts` are all rows of each class."""
+    rows = TrainingRows(scores)
+    return posterior_of_source(rows, counts, prior, multi_class, scores.method, notes, details_of(scores))
 
 
 def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
@@ -113,18 +106,6 @@ def details_of(found: ClassScores) -> dict[str, Any]:
 
 
 # ---- What cannot be asked about two classes, or about more of them, and what to do instead.
-
-
-def two_classes_only(estimator: Any, asked: str) -> None:
-    """Refuse a classifier of more than two classes, with the way to ask about one of them."""
-    if not has_several_classes(estimator):
-        return
-    classes = estimator.classes_.tolist()
-    raise EstimatorError(
-        f"{asked} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
-        f"({words.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
-        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
-    )
 
 
 def refuse_two_class_options(pos_label: Any, groups: Any) -> None:

@@ -18,7 +18,7 @@ from foldless.errors import FoldlessWarning, TrustWarning, warn_user
 from foldless.estimate import auc_posterior
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
-from foldless.honest.analysis import Analysis
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import SQRT2
@@ -222,11 +222,11 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
 
 def _loo(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
     prior = EffectPrior.checked(how.prior)
-    found: dict[str, Analysis] = {}
+    found: dict[str, LeaveOneOut] = {}
     posteriors = {}
     for name, model in models.items():
         view = take_apart(model, X, y, pos_label=how.pos_label)
-        found[name] = each = Analysis.of(view, prior, how.groups, how.sample_weight)
+        found[name] = each = LeaveOneOut.of(view, prior, how.groups, how.sample_weight)
         if each.strained is not None:
             warn_user(f"{name}: {each.strained}", TrustWarning)
         table_notes = quick_notes(view, X, each.removed.groups)

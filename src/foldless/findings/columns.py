@@ -12,6 +12,7 @@ from foldless.findings.finding import Finding, found
 from foldless.honest.design import Bools, Ints
 from foldless.laws.moments import feature_moments
 from foldless.model.view import LinearView
+from foldless.tables.block import Moments
 from foldless.tables.sums import project
 
 # ---- A few random projections of all rows: enough to see copies, order and spread at the cost of one pass over X.
@@ -26,31 +27,34 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Projected rows Z (N, at most `DIRECTIONS`) and which of them are positive."""
+    """Projected rows Z (N, at most `DIRECTIONS`) and the class of each; of two classes, whether it is positive."""
 
     Z: Floats
-    positive: Bools
+    classes: Any
 
     @classmethod
-    def of(cls, view: LinearView) -> Sketch:
+    def of(cls, X: Any, classes: Any) -> Sketch:
         """Sketch of the rows that the classifier was judged on."""
-        mean, sd = column_spread(view.X, view.labels.positive)
+        mean, sd = column_spread(X, classes)
         used = np.flatnonzero(sd > 0)
         directions = _directions(used.size)
         weights = np.zeros((sd.size, directions.shape[1]))
         weights[used] = directions / sd[used, None]
-        return cls(project(view.X, weights) - mean @ weights, view.labels.positive)
+        return cls(project(X, weights) - mean @ weights, classes)
 
-    def by_class(self) -> tuple[Floats, Floats]:
-        """Rows of the positive class, and of the negative class."""
-        return self.Z[self.positive], self.Z[~self.positive]
+    def by_class(self) -> list[Floats]:
+        """Rows of each class, the last one (of two: the positive one) first."""
+        return [self.Z[self.classes == label] for label in np.unique(self.classes)[::-1]]
 
 
-def column_spread(X: Any, positive: Bools) -> tuple[Floats, Floats]:
+def column_spread(X: Any, classes: Any) -> tuple[Floats, Floats]:
     """Mean of each column, and its standard deviation within the classes; 0 for what is rounding noise."""
-    negative, other = feature_moments(X, positive)
-    mean = (negative.n * negative.mean + other.n * other.mean) / positive.size
-    sd = np.sqrt((negative.scatter + other.scatter) / positive.size)
+    two = classes.dtype == bool
+    parts: tuple[Moments, ...] = (
+        feature_moments(X, classes) if two else tuple(feature_moments(X, classes == c)[1] for c in np.unique(classes))
+    )
+    mean = sum(part.n * part.mean for part in parts) / classes.size
+    sd = np.sqrt(sum(part.scatter for part in parts) / classes.size)
     return mean, np.where(sd > ROUNDING * np.abs(mean), sd, 0.0)
 
 
@@ -99,7 +103,7 @@ class ColumnFigures:
 
 def column_findings(figures: ColumnFigures, view: LinearView) -> tuple[Finding, ...]:
     """All checks of this file."""
-    return found(heavy_tails(figures), chosen_with_y(figures), many_columns(view))
+    return found(heavy_tails(figures), chosen_with_y(figures), many_columns(view.X.shape))
 
 
 def column_figures(view: LinearView) -> ColumnFigures:
@@ -173,9 +177,9 @@ def chosen_with_y(figures: ColumnFigures) -> Finding | None:
     )
 
 
-def many_columns(view: LinearView) -> Finding | None:
+def many_columns(shape: tuple[int, int]) -> Finding | None:
     """At least as many columns as rows."""
-    n, p = view.X.shape
+    n, p = shape
     if p < n:
         return None
     return Finding(
@@ -262,7 +266,7 @@ def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
     best = int(suspects[np.argmax(alone[suspects])])
     copy = bool(figures.two_valued[best] and alone[best] >= LEAK)
     more = f" (and {suspects.size - 1} more)" if suspects.size > 1 else ""
-    name = name_of_column(int(figures.index[best]), view, X)
+    name = name_of_column(int(figures.index[best]), view.X, X)
     fact = "is the label, written another way" if copy else "alone orders nearly all pairs of rows"
     return Finding(
         "leak",
@@ -281,11 +285,11 @@ def _by_luck(figures: ColumnFigures) -> float:
     return float(figures.n_columns * 2 * np.exp(-0.5 * z * z))
 
 
-def name_of_column(j: int, view: LinearView, X: Any) -> str:
+def name_of_column(j: int, M: Any, X: Any) -> str:
     """The column as the user knows it, if it is recognisably one of theirs."""
-    if getattr(X, "shape", (0, 0))[1:] != view.X.shape[1:]:
+    if getattr(X, "shape", (0, 0))[1:] != M.shape[1:]:
         return f"column {j} of what the classifier sees"
-    own, values = _column(X, j), _column(view.X, j).astype(np.float64)
+    own, values = _column(X, j), _column(M, j).astype(np.float64)
     if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), values):
         return f"column {j} of what the classifier sees"
     names = column_names(X)

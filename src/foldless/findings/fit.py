@@ -5,7 +5,7 @@ from __future__ import annotations
 from foldless.errors import PriorError
 from foldless.findings.finding import Finding, found
 from foldless.honest import in_sample
-from foldless.honest.analysis import Analysis
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
 from foldless.honest.scores import MATERIAL, POOR_MATCH
 from foldless.laws.effect import SQRT2
@@ -17,14 +17,16 @@ FAR_OFF = 0.05  # in-sample against leave-one-out: AUC, and posterior standard d
 FAR_OFF_SDS = 2.0
 
 
-def fit_findings(view: LinearView, analysis: Analysis, auc: AUCPosterior) -> tuple[Finding, ...]:
+def fit_findings(view: LinearView, analysis: LeaveOneOut, auc: AUCPosterior) -> tuple[Finding, ...]:
     """All checks of this file."""
-    return (*saw_y(view), *found(stopped_early(analysis), stand_in(analysis), in_sample_answer(view, auc)))
+    removed = analysis.removed
+    trained = stopped_early(removed.direction_cosine), stand_in(removed.method, removed.match)
+    return (*saw_y(view.notes), *found(*trained, in_sample_answer(view, auc)))
 
 
-def saw_y(view: LinearView) -> tuple[Finding, ...]:
-    """Steps and searches that looked at y, and steps that nobody can tell."""
-    return tuple(_of_note(note) for note in view.notes)
+def saw_y(notes: tuple[str, ...]) -> tuple[Finding, ...]:
+    """From the notes of a view: steps and searches that looked at y, and steps that may have."""
+    return tuple(_of_note(note) for note in notes)
 
 
 def _of_note(note: str) -> Finding:
@@ -40,9 +42,8 @@ def _of_note(note: str) -> Finding:
     return Finding("steps", "info", note, "Check that X has the columns of fit, in their order.", 1.0)
 
 
-def stopped_early(analysis: Analysis) -> Finding | None:
+def stopped_early(cosine: float) -> Finding | None:
     """Weights that are not those of the training objective on these rows."""
-    cosine = analysis.removed.direction_cosine
     if cosine >= MATERIAL:
         return None
     return Finding(
@@ -56,11 +57,10 @@ def stopped_early(analysis: Analysis) -> Finding | None:
     )
 
 
-def stand_in(analysis: Analysis) -> Finding | None:
+def stand_in(method: str, match: float) -> Finding | None:
     """The training has no closed form, and the nearest ridge regression was left out of instead."""
-    if analysis.removed.method != "loo-surrogate":
+    if method != "loo-surrogate":
         return None
-    match = analysis.removed.match
     poor = match < POOR_MATCH
     return Finding(
         "stand-in",

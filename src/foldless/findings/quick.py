@@ -1,6 +1,6 @@
 """What one look at the table tells: rows that are there twice, and a column that is the label. Every answer says so.
 
-`foldless.diagnosis` looks closer: near copies, columns that nearly know the label, and what it all does to the AUC.
+`diagnosis` looks closer: near copies, columns that nearly know the label, and what they do to the AUC.
 """
 
 from __future__ import annotations
@@ -14,51 +14,57 @@ from foldless.findings.columns import name_of_column
 from foldless.findings.finding import Finding, found
 from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
-from foldless.model.view import LinearView
+from foldless.model.view import ClassesView, LinearView
 
-SAME = 1 - 1e-9  # squared correlation of a column with the label that leaves no doubt
+SAME = 1 - 1e-9  # share of a column's variance between the classes that leaves no doubt
 BLOCK_ENTRIES = 1 << 20
 
 
-def quick_findings(view: LinearView, X: Any, groups: Ints | None) -> tuple[Finding, ...]:
+def quick_findings(view: LinearView | ClassesView, X: Any, groups: Ints | None) -> tuple[Finding, ...]:
     """Findings that cost one pass over a table in memory; none about one that is not."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
     codes = exact_copies(view.X, groups)
     copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
-    return (*found(copies_finding(copies)), *found(_label_column(view, X)))
+    classes = view.labels.positive if isinstance(view, LinearView) else view.codes
+    return found(copies_finding(copies), label_column(view.X, classes, X))
 
 
-def quick_notes(view: LinearView, X: Any, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView | ClassesView, X: Any, groups: Ints | None) -> tuple[str, ...]:
     """The same as notes of an answer."""
     return tuple(finding.note for finding in quick_findings(view, X, groups) if finding.level > 0)
 
 
-def _label_column(view: LinearView, X: Any) -> Finding | None:
-    same = np.flatnonzero(_squared_correlations(view.X, view.labels.positive) > SAME)
+def label_column(M: Any, classes: Any, X: Any) -> Finding | None:
+    """A column of M that is constant within every class; X is the table as the user knows it."""
+    same = np.flatnonzero(_between_classes(M, classes) > SAME)
     if same.size == 0:
         return None
     more = f" (and {same.size - 1} more)" if same.size > 1 else ""
     return Finding(
         "leak",
         "severe",
-        f"{name_of_column(int(same[0]), view, X)}{more} is the label, written another way.",
+        f"{name_of_column(int(same[0]), M, X)}{more} is the label, written another way.",
         "Drop it and fit again: it is not known before the outcome is.",
         1.0,
     )
 
 
-def _squared_correlations(X: Any, positive: Any) -> Floats:
-    """Of each column with the label; a block of columns at a time."""
-    t = positive - positive.mean()
-    step = max(1, BLOCK_ENTRIES // X.shape[0])
-    parts = [_of_block(X[:, start : start + step], t) for start in range(0, X.shape[1], step)]
+def _between_classes(M: Any, classes: Any) -> Floats:
+    """Share of each column's variance that lies between the classes; a block of columns at a time.
+
+    Of two classes it is the squared correlation with the label.
+    """
+    members = (np.asarray(classes)[:, None] == np.unique(classes)).astype(np.float64)
+    members /= np.sqrt(members.sum(axis=0))
+    step = max(1, BLOCK_ENTRIES // M.shape[0])
+    parts = [_of_block(M[:, start : start + step], members) for start in range(0, M.shape[1], step)]
     return np.concatenate(parts)
 
 
-def _of_block(block: Any, t: Floats) -> Floats:
+def _of_block(block: Any, members: Floats) -> Floats:
     dense = np.asarray(block.toarray() if is_sparse(block) else block, dtype=np.float64)
     dense = dense - dense.mean(axis=0)
     squares = np.einsum("ij,ij->j", dense, dense)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.nan_to_num(np.square(t @ dense) / (squares * (t @ t))))
+        return np.asarray(np.nan_to_num(np.square(members.T @ dense).sum(axis=0) / squares))

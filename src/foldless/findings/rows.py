@@ -12,7 +12,6 @@ from foldless.checks import Floats, is_sparse
 from foldless.findings.columns import SKETCH_SEED, Sketch
 from foldless.findings.finding import Finding, Severity
 from foldless.honest.design import Ints
-from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
@@ -66,10 +65,10 @@ class Copies:
         return (self.n_exact + self.n_near) / self.codes.size
 
 
-def find_copies(view: LinearView, sketch: Sketch, groups: Ints | None = None) -> Copies:
+def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None) -> Copies:
     """Copies of rows; those inside one of the `groups` are accounted for and do not count."""
-    equal = equal_rows(view.X)
-    first, usual = _repeated(view.X, equal)
+    equal = equal_rows(X)
+    first, usual = _repeated(X, equal)
     exact = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
     near = _outside(first[near_pairs(sketch.Z[first])], groups)
     if usual:  # of few distinct values: distances, too, come in few sizes
@@ -80,7 +79,7 @@ def find_copies(view: LinearView, sketch: Sketch, groups: Ints | None = None) ->
         everything,
         n_exact,
         equal.size - int(everything.max()) - 1 - n_exact,
-        _contradicting(everything, sketch.positive),
+        _contradicting(everything, sketch.classes),
     )
 
 
@@ -264,9 +263,10 @@ def _components(pairs: Ints, n: int) -> Ints:
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
 
 
-def _contradicting(codes: Ints, positive: Any) -> int:
-    both = (np.bincount(codes, weights=positive) > 0) & (np.bincount(codes, weights=~positive) > 0)
-    return int(both[codes].sum())
+def _contradicting(codes: Ints, classes: Any) -> int:
+    """Rows that have a copy of another class."""
+    own = np.unique(np.column_stack([codes, classes]), axis=0)[:, 0]
+    return int((np.bincount(own)[codes] > 1).sum())
 
 
 # ---- Rows that resemble their neighbours in the file: sessions, subjects, time series; or a file that was sorted.

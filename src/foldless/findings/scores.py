@@ -11,8 +11,8 @@ from foldless.checks import Floats
 from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, found
 from foldless.honest import rates, scores
-from foldless.honest.analysis import Analysis
-from foldless.honest.design import Bools
+from foldless.honest.design import Bools, Ints
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.scores import Removed
 from foldless.honest.statistic import robust_scale, separation
 from foldless.results.auc import AUCPosterior
@@ -29,7 +29,7 @@ FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standa
 MOVED = 0.5  # posterior standard deviations
 
 
-def score_findings(analysis: Analysis, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
+def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
     """All checks of this file. With a `sketch` of the rows, the spread of all columns is looked at, too."""
     return found(
         few_rows(analysis),
@@ -41,23 +41,31 @@ def score_findings(analysis: Analysis, auc: AUCPosterior, sketch: Sketch | None 
     )
 
 
-def few_rows(analysis: Analysis) -> Finding | None:
+def few_rows(analysis: LeaveOneOut) -> Finding | None:
     """A class with so few independent rows that its spread is a guess."""
     fewest = min(analysis.statistic.units0, analysis.statistic.units1)
-    what = "rows" if analysis.removed.groups is None else "groups"
-    told = scores.on_few_rows(fewest, what)
-    if not told:
+    return _few(fewest, "rows" if analysis.removed.groups is None else "groups")
+
+
+def few_rows_of_classes(counts: Ints) -> Finding | None:
+    """The same for more than two classes."""
+    return _few(int(counts.min()), "rows", which="smallest")
+
+
+def _few(fewest: int, what: str, **which: str) -> Finding | None:
+    notes = scores.on_few_rows(fewest, what, **which)
+    if not notes:
         return None
     return Finding(
         "few rows",
         "caution",
-        told[0],
+        notes[0],
         f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",
         float(fewest),
     )
 
 
-def worse_than_chance(analysis: Analysis) -> Finding | None:
+def worse_than_chance(analysis: LeaveOneOut) -> Finding | None:
     """Scores that rank the classes the wrong way round. The prior takes that for bad luck, so the rows are asked."""
     statistic = analysis.statistic
     if statistic.estimate >= -WRONG_WAY * np.sqrt(statistic.mean_variance):
@@ -73,7 +81,7 @@ def worse_than_chance(analysis: Analysis) -> Finding | None:
     )
 
 
-def perfect_order(analysis: Analysis, auc: AUCPosterior) -> Finding | None:
+def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
     """Every pair in the right order: the rows say that the AUC is high, not how high."""
     if analysis.statistic.pair_auc != 1.0:
         return None
@@ -91,7 +99,7 @@ def perfect_order(analysis: Analysis, auc: AUCPosterior) -> Finding | None:
 # ---- shape
 
 
-def not_normal(analysis: Analysis) -> Finding | None:
+def not_normal(analysis: LeaveOneOut) -> Finding | None:
     """Honest scores that are not normal in a class, and what that does to the AUC: normal theory against ranks."""
     negative, positive = rates.pair_scores(analysis.removed)
     gaps = {name: rates.normal_gap(s) for name, s in (("negative", negative), ("positive", positive))}
@@ -241,7 +249,7 @@ def _influence(diff: Floats, axis: int) -> Floats:
 # `table_notes` are what one look at the table told (`foldless.findings.quick`), the same for all models of that table.
 
 
-def auc_answer(analysis: Analysis, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
+def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
     """The posterior of the AUC; `foldless.diagnose` looks closer."""
     post = AUCPosterior.from_effect(
         analysis.effect, analysis.removed.method, n0, n1, analysis.notes + table_notes, analysis.details()
@@ -250,6 +258,6 @@ def auc_answer(analysis: Analysis, n0: int, n1: int, table_notes: tuple[str, ...
     return replace(post, notes=post.notes + seen)
 
 
-def rate_notes(analysis: Analysis, table_notes: tuple[str, ...]) -> tuple[str, ...]:
+def rate_notes(analysis: LeaveOneOut, table_notes: tuple[str, ...]) -> tuple[str, ...]:
     """Notes of results that are not about the AUC: error rates, curves, scores."""
     return analysis.notes + table_notes + tuple(finding.note for finding in found(few_rows(analysis)))

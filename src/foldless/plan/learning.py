@@ -13,7 +13,7 @@ from foldless.checks import Floats, as_numbers
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
-from foldless.honest.analysis import Analysis
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
@@ -189,7 +189,7 @@ def learning_curve(
     times = _checked_factors(factors)
     known = EffectPrior.checked(prior)
     view = take_apart(estimator, X, y, pos_label=pos_label)
-    today = Analysis.of(view, known, groups, sample_weight)
+    today = LeaveOneOut.of(view, known, groups, sample_weight)
     if today.strained is not None:
         warn_user(today.strained, TrustWarning)
     n0, n1 = view.labels.n0, view.labels.n1

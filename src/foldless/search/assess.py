@@ -15,10 +15,10 @@ from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
-from foldless.honest.analysis import Analysis
 from foldless.honest.class_statistic import Classes, Component, TrainingRows
 from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
 from foldless.honest.design import Ints
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.scores import strain
 from foldless.honest.targets import LOG_ODDS, ClassScores, log_odds
@@ -63,11 +63,11 @@ def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> 
         z, positive = view.scores(), view.labels.positive
         return Assessment(posterior, _shares(z[positive][:, None] - z[~positive], *_places(positive)))
     view = take_apart(estimator, X, y)
-    analysis = Analysis.of(view, judge.prior or EffectPrior.default(), judge.groups, sample_weight)
+    analysis = LeaveOneOut.of(view, judge.prior or EffectPrior.default(), judge.groups, sample_weight)
     return from_analysis(analysis, view.labels.n0, view.labels.n1, quick_notes(view, X, analysis.removed.groups))
 
 
-def from_analysis(analysis: Analysis, n0: int, n1: int, table_notes: tuple[str, ...]) -> Assessment:
+def from_analysis(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> Assessment:
     """Judge honest scores."""
     posterior, removed = auc_answer(analysis, n0, n1, table_notes), analysis.removed
     shares = _shares(removed.differences, removed.rows1, removed.rows0, removed.z.size)

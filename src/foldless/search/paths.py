@@ -13,9 +13,9 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
-from foldless.honest.analysis import Analysis
 from foldless.honest.design import Ints
 from foldless.honest.families import describe
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.objective import Objective
 from foldless.honest.optimum import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
@@ -229,7 +229,7 @@ class Stage:
             removed = self.removed_at(objective, found)
         except EstimatorError:  # scores that overflow: scikit-learn's own fit may do better, or says so for itself
             return None
-        analysis = Analysis.from_removed(removed, prior, view.notes)
+        analysis = LeaveOneOut.from_removed(removed, prior, view.notes)
         assessment = from_analysis(analysis, view.labels.n0, view.labels.n1, self.table_notes)
         return Visit(objective, fit, factor, assessment, removed.loo)
 

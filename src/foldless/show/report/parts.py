@@ -6,8 +6,7 @@ from typing import Any
 
 from foldless import words
 from foldless.cards.drawing import density_curve
-from foldless.diagnosis import diagnose
-from foldless.estimate import auc_posterior, error_posterior, roc_posterior
+from foldless.estimate import auc_posterior, diagnose, error_posterior, roc_posterior
 from foldless.model.steps import why_unknown
 from foldless.plan.learning import learning_curve
 from foldless.results.classes import MulticlassAUCPosterior

@@ -1,11 +1,10 @@
-"""The leave-one-out analysis of one classifier, from which every honest result is read off."""
+"""The leave-one-out analysis of two classes: rows removed, summed up in one statistic, and the prior applied."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from foldless.checks import Floats
 from foldless.honest import rates
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import Removed, remove_rows, strain
@@ -14,48 +13,8 @@ from foldless.laws.effect import GridEffect, StudentEffect
 from foldless.model.view import LinearView
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HonestScores:
-    """What the training rows would have scored had they not been in the training set.
-
-    Attributes
-    ----------
-    scores : array of shape (N,)
-        Leave-one-out scores. Do not pool them into an AUC: the class balance moves with the removed row.
-    pair_auc : float
-        Leave-pair-out AUC, free of that bias.
-    noise_share : float
-        Share of the variance of the scores that is due to the training set, from 0 to 1.
-    residual : float
-        Optimality residual of the fit, nan where the training objective is unknown.
-    match : float
-        How closely a surrogate matches the classifier; 1 where the objective is known.
-    method, notes
-        As in `AUCPosterior`.
-    """
-
-    scores: Floats
-    pair_auc: float
-    noise_share: float
-    residual: float
-    match: float
-    method: str
-    notes: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"HonestScores({self.scores.size} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
-            f"noise_share={self.noise_share:.2f}, method={self.method!r})"
-        )
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.honest_scores(self)
-
-
 @dataclass(frozen=True, eq=False)
-class Analysis:
+class LeaveOneOut:
     """Honest scores, their statistic, and the posterior of the separation."""
 
     removed: Removed
@@ -64,12 +23,12 @@ class Analysis:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> Analysis:
+    def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> LeaveOneOut:
         """Remove rows, sum up, apply the prior."""
         return cls.from_removed(remove_rows(view, groups=groups, sample_weight=sample_weight), prior, view.notes)
 
     @classmethod
-    def from_removed(cls, removed: Removed, prior: EffectPrior, notes: tuple[str, ...]) -> Analysis:
+    def from_removed(cls, removed: Removed, prior: EffectPrior, notes: tuple[str, ...]) -> LeaveOneOut:
         """The same from honest scores; `notes` are those of the view."""
         statistic = statistic_of_removed(removed)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes + removed.notes)
@@ -78,18 +37,6 @@ class Analysis:
     def strained(self) -> str | None:
         """What deserves a warning: the figures are those of another classifier than the user's."""
         return strain(self.removed.notes, self.removed.direction_cosine)
-
-    def scores(self) -> HonestScores:
-        """The public face of the honest scores."""
-        return HonestScores(
-            scores=self.removed.loo,
-            pair_auc=self.statistic.pair_auc,
-            noise_share=self.statistic.noise_share,
-            residual=self.removed.residual,
-            match=self.removed.match,
-            method=self.removed.method,
-            notes=self.notes,
-        )
 
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""

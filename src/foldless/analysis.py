@@ -1,0 +1,514 @@
+"""`analyse`: one call, one take-apart, one removal. Every answer is read off the `Analysis` that it returns.
+
+    options         what was asked
+    view            the classifier taken apart                                   model/
+    leave_one_out   rows removed, their statistic, the posterior                 honest/
+    auc, roc, ...   what users ask                                               results/
+    diagnosis       checks of data and fit, and the verdict                      findings/
+
+Nothing here emits a Python warning: warnings are data (`Analysis.warnings`), and the public functions of
+`foldless.estimate` emit them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Protocol
+
+from foldless import checks, words
+from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_two
+from foldless.findings.finding import Diagnosis, Finding, Verdict
+from foldless.findings.quick import quick_notes
+from foldless.findings.scores import auc_answer, rate_notes
+from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
+from foldless.honest import in_sample
+from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.scores import strain
+from foldless.honest.targets import ClassScores
+from foldless.laws.prior import Prior
+from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
+from foldless.model.streamed import stream_view
+from foldless.model.view import ClassesView, LinearView, has_several_classes, take_apart, take_classes_apart
+from foldless.multiclass import known_average, posterior_of_scores, refuse_two_class_options
+from foldless.results.auc import AUCPosterior
+from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.scores import HonestScores
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """What is asked about a classifier: the parameters that all public functions share, as in `analyse`."""
+
+    groups: Any = None
+    sample_weight: Any = None
+    pos_label: Any = None
+    prior: Any = None
+    method: str = "auto"
+    multi_class: str = "ovo"
+
+    def __post_init__(self) -> None:
+        checks.known_method(self.method)
+        known_average(self.multi_class)
+
+    @property
+    def in_sample(self) -> bool:
+        """Whether the paper's method was asked for."""
+        return checks.known_method(self.method) == "in-sample"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the options that are not left at their defaults."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not f.default)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """A fitted classifier and its training rows, analysed once; every answer is computed on first use and kept.
+
+    Make it with `foldless.analyse`; `report`, `compare`, `learning_curve` and the displays accept it in place of a
+    classifier, and then nothing is computed twice.
+
+    Attributes
+    ----------
+    estimator, X, y
+        As given to `analyse`.
+    options : Options
+        The other arguments of `analyse`.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, y = X[:60, :10], y[:60]
+    >>> a = fl.analyse(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y)
+    >>> a.auc
+    AUCPosterior(mean=0.983, ...)
+    >>> a.error(threshold=0.5).sensitivity
+    RatePosterior(...)
+    >>> a.verdict
+    'caution'
+    """
+
+    estimator: Any
+    X: Any
+    y: Any
+    options: Options
+
+    # ---- the computation, each step once
+
+    @cached_property
+    def view(self) -> LinearView | ClassesView:
+        """The classifier taken apart."""
+        if has_several_classes(self.estimator):
+            return take_classes_apart(self.estimator, self.X, self.y)
+        take = stream_view if is_out_of_core(self.X, self.y) else take_apart
+        return take(self.estimator, self.X, self.y, pos_label=self.options.pos_label)
+
+    @property
+    def two_classes(self) -> LinearView:
+        """The view of a classifier of two classes; an error for more."""
+        if isinstance(self.view, LinearView):
+            return self.view
+        raise EstimatorError("this is for two classes.")
+
+    @cached_property
+    def leave_one_out(self) -> LeaveOneOut:
+        """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
+        prior = None if self.options.in_sample else self.options.prior
+        return LeaveOneOut.of(
+            self.two_classes, EffectPrior.checked(prior), self.options.groups, self.options.sample_weight
+        )
+
+    @cached_property
+    def class_scores(self) -> ClassScores:
+        """Rows removed from the fit of more than two classes."""
+        if not isinstance(self.view, ClassesView):
+            raise EstimatorError("this is for more than two classes.")
+        return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
+
+    @cached_property
+    def _table_notes(self) -> tuple[str, ...]:
+        groups = None if isinstance(self.view, ClassesView) else self.leave_one_out.removed.groups
+        return quick_notes(self.view, self.X, groups)
+
+    @cached_property
+    def _answers(self) -> Answers:
+        if has_several_classes(self.estimator):
+            return _OfSeveralClasses(self)
+        if not self.options.in_sample:
+            return _OfTwoClasses(self)
+        if is_out_of_core(self.X, self.y) and not is_estimator(self.estimator):
+            return _OfWeightsOnStream(self)
+        return _InSample(self)
+
+    # ---- what users ask
+
+    @cached_property
+    def auc(self) -> AUCPosterior:
+        """Posterior of the AUC on new data; a `MulticlassAUCPosterior` for more than two classes."""
+        return self._answers.auc()
+
+    @cached_property
+    def roc(self) -> ROCPosterior:
+        """Posterior of the ROC curve."""
+        return self._answers.roc()
+
+    def error(
+        self, threshold: float | None = None, prevalence: float | None = None, *, covariance: str | None = None
+    ) -> ErrorPosterior:
+        """Posterior of error, sensitivity, specificity, PPV and NPV; parameters as in `error_posterior`."""
+        if threshold is not None:
+            threshold = checks.as_number(threshold, "threshold")
+        if covariance not in (None, "common", "per-class"):
+            raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
+        return self._answers.error(threshold, prevalence, covariance)
+
+    @cached_property
+    def scores(self) -> HonestScores:
+        """What the training rows would have scored had they not been in the training set."""
+        return self._answers.scores()
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """All checks of data and fit, with the verdict."""
+        if isinstance(self.view, ClassesView):
+            return diagnosis_of_classes(self.view, self.X, self.class_scores, self.auc)
+        options = self.options
+        return diagnosis_of_two(self.view, self.X, options.groups, options.sample_weight, lambda: self.leave_one_out)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What speaks for and against the answer, the worst first."""
+        return self.diagnosis.findings
+
+    @property
+    def verdict(self) -> Verdict:
+        """ "trust", "caution" or "do not use": the worst finding decides."""
+        return self.diagnosis.verdict
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the AUC must know."""
+        return self.auc.notes
+
+    @property
+    def method(self) -> str:
+        """Where the numbers come from: "loo", "loo-surrogate" or "in-sample"."""
+        return self.auc.method
+
+    @property
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        """The warnings that belong to the answers, as data."""
+        doubts = tuple(TrustWarning(text) for text in getattr(self.view, "doubts", ()))
+        return doubts + self._answers.warnings()
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """The AUC, the verdict and the findings, as a plain dict."""
+        return {**self.auc.summary(level), "verdict": self.verdict, "findings": [f.summary() for f in self.findings]}
+
+    def in_sample_auc(self, prior: Prior | None = None) -> tuple[AUCPosterior, str | None]:
+        """What the paper's method says about the same fit, and the warning that goes with it, if any."""
+        return _in_sample_auc(self.two_classes, conjugate_prior(prior))
+
+    def __repr__(self) -> str:
+        rows, columns = self.view.X.shape
+        low, high = self.auc.interval()
+        name = type(self.estimator).__name__ if is_estimator(self.estimator) else "weights"
+        return (
+            f"Analysis({name} on {words.counted(rows, 'row')} x {words.counted(columns, 'column')}: "
+            f"AUC {words.estimate(self.auc.mean, low, high)}, method={self.method!r}, verdict={self.verdict!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.auc._repr_html_()
+
+
+class Answers(Protocol):
+    """How one kind of analysis answers; the questions are those of `Analysis`."""
+
+    def auc(self) -> AUCPosterior: ...
+    def roc(self) -> ROCPosterior: ...
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior: ...
+    def scores(self) -> HonestScores: ...
+    def warnings(self) -> tuple[FoldlessWarning, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class _OfTwoClasses:
+    """Two classes, in closed form."""
+
+    analysis: Analysis
+
+    def auc(self) -> AUCPosterior:
+        labels = self.analysis.two_classes.labels
+        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis._table_notes)
+
+    def roc(self) -> ROCPosterior:
+        loo, labels = self.analysis.leave_one_out, self.analysis.two_classes.labels
+        curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
+        return ROCPosterior(curves, loo.removed.method, labels.n0, labels.n1, self._rate_notes() + loo.shape_notes())
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        if covariance is not None:
+            raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
+        loo, labels = self.analysis.leave_one_out, self.analysis.two_classes.labels
+        at, notes = _threshold(self.analysis, threshold)
+        rates = SeparateScales(*loo.class_effects(at))
+        share = _share(labels, prevalence)
+        return ErrorPosterior(rates, at, share, loo.removed.method, labels.n0, labels.n1, self._rate_notes() + notes)
+
+    def scores(self) -> HonestScores:
+        return _honest_scores(self.analysis.leave_one_out, self._rate_notes())
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        text = self.analysis.leave_one_out.strained
+        return () if text is None else (TrustWarning(text),)
+
+    def _rate_notes(self) -> tuple[str, ...]:
+        return rate_notes(self.analysis.leave_one_out, self.analysis._table_notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _InSample:
+    """The paper's model on the training scores."""
+
+    analysis: Analysis
+
+    @cached_property
+    def prior(self) -> Prior:
+        options = self.analysis.options
+        return conjugate_prior(options.prior, options.groups, options.sample_weight)
+
+    @cached_property
+    def optimism(self) -> str | None:
+        return _optimism(self.analysis.two_classes, self.prior)
+
+    def auc(self) -> AUCPosterior:
+        return _in_sample_auc(self.analysis.two_classes, self.prior)[0]
+
+    def roc(self) -> ROCPosterior:
+        view = self.analysis.two_classes
+        curves = SeparationCurves(in_sample.separation(view, self.prior))
+        return ROCPosterior(curves, "in-sample", view.labels.n0, view.labels.n1, self._notes())
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        view = self.analysis.two_classes
+        at, notes = _threshold(self.analysis, threshold)
+        share = _share(view.labels, prevalence)
+        rates = _in_sample_rates(view, self.prior, at, covariance or "common")
+        n0, n1 = view.labels.n0, view.labels.n1
+        return ErrorPosterior(rates, at, share, "in-sample", n0, n1, self._notes() + notes)
+
+    def scores(self) -> HonestScores:
+        return _OfTwoClasses(self.analysis).scores()
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        return () if self.optimism is None else (OptimismWarning(self.optimism),)
+
+    def _notes(self) -> tuple[str, ...]:
+        return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfWeightsOnStream:
+    """The paper's model along given weights on a table that is not in memory: the AUC, in one pass."""
+
+    analysis: Analysis
+
+    @cached_property
+    def _posterior(self) -> tuple[AUCPosterior, str | None]:
+        a, options = self.analysis, self.analysis.options
+        prior = conjugate_prior(options.prior, options.groups, options.sample_weight)
+        return posterior_of_weights(a.estimator, a.X, a.y, prior, options.pos_label)
+
+    def auc(self) -> AUCPosterior:
+        return self._posterior[0]
+
+    def roc(self) -> ROCPosterior:
+        return _InSample(self.analysis).roc()
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        return _InSample(self.analysis).error(threshold, prevalence, covariance)
+
+    def scores(self) -> HonestScores:
+        return _OfTwoClasses(self.analysis).scores()
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        text = self._posterior[1]
+        return () if text is None else (OptimismWarning(text),)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSeveralClasses:
+    """More than two classes, in closed form: the average AUC."""
+
+    analysis: Analysis
+
+    def auc(self) -> AUCPosterior:
+        a = self.analysis
+        if not isinstance(a.view, ClassesView):
+            raise EstimatorError("this is for more than two classes.")
+        counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
+        prior = EffectPrior.checked(a.options.prior)
+        notes = a.view.notes + a.class_scores.notes + a._table_notes
+        return posterior_of_scores(a.class_scores, counts, prior, a.options.multi_class, notes)
+
+    def roc(self) -> ROCPosterior:
+        raise two_classes_only(self.analysis.estimator, "roc_posterior")
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        raise two_classes_only(self.analysis.estimator, "error_posterior")
+
+    def scores(self) -> HonestScores:
+        raise two_classes_only(self.analysis.estimator, "honest_scores")
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        text = strain(self.analysis.class_scores.notes, self.analysis.class_scores.direction_cosine)
+        return () if text is None else (TrustWarning(text),)
+
+
+def analyse(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    prior: Any = None,
+    method: str = "auto",
+    multi_class: str = "ovo",
+) -> Analysis:
+    """Analyse a fitted linear classifier and its training rows once, and read every answer off the result.
+
+    The classifier is taken apart at once, so that unusable input is refused here. Everything else is computed on first
+    use and kept: ``a.auc``, ``a.roc``, ``a.error(threshold=...)``, ``a.scores``, ``a.findings``, ``a.verdict``,
+    ``a.notes``. `auc_posterior`, `roc_posterior`, `error_posterior`, `honest_scores` and `diagnose` are one question
+    each to such an analysis, and emit its ``warnings``; an `Analysis` carries them as data.
+
+    Parameters
+    ----------
+    model : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
+    X, y, groups, sample_weight, pos_label, prior, method, multi_class
+        As in `auc_posterior`.
+
+    Returns
+    -------
+    Analysis
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> a = fl.analyse(RidgeClassifier().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> a.scores.pair_auc > 0.95
+    True
+    >>> [f.name for f in a.findings if f.severity != "info"]
+    ['copies']
+    """
+    options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
+    if isinstance(model, Analysis):
+        raise InputError("this is an Analysis already: ask it, as in a.auc.")
+    if has_several_classes(model):
+        _refuse_for_several_classes(model, X, y, options)
+    analysis = Analysis(model, X, y, options)
+    if not isinstance(analysis._answers, _OfWeightsOnStream):  # a stream that may be readable only once
+        _ = analysis.view
+    return analysis
+
+
+def analysed(model: Any, X: Any, y: Any, options: Options | None = None) -> Analysis:
+    """An analysis as it is, or that of a classifier on its rows."""
+    options = Options() if options is None else options
+    if not isinstance(model, Analysis):
+        return analyse(model, X, y, **{f.name: getattr(options, f.name) for f in fields(options)})
+    surplus = [*(name for name, value in (("X", X), ("y", y)) if value is not None), *options.given]
+    if surplus:
+        raise InputError(f"an Analysis has its data and options already: leave {words.listed(surplus)} out.")
+    return model
+
+
+# ---- refusals
+
+
+def two_classes_only(estimator: Any, function: str) -> EstimatorError:
+    """The error for a question that exists for two classes only, with the way to ask about one class."""
+    classes = estimator.classes_.tolist()
+    return EstimatorError(
+        f"{function} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
+        f"({words.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
+        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
+    )
+
+
+def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options) -> None:
+    if is_out_of_core(X, y):
+        raise EstimatorError("classifiers of more than two classes need X in memory: load it as an array.")
+    if options.in_sample:
+        raise EstimatorError(
+            f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
+            f"{len(estimator.classes_)} ({words.listed(estimator.classes_.tolist())}): use method='loo'."
+        )
+    refuse_two_class_options(options.pos_label, options.groups)
+
+
+# ---- pieces of the answers
+
+
+def _threshold(analysis: Analysis, threshold: float | None) -> tuple[float, tuple[str, ...]]:
+    """The threshold and what to say about it; by default the classifier's own, towards the positive class."""
+    if threshold is not None:
+        return threshold, ()
+    own = own_threshold(analysis.estimator)
+    return (0.0 - own if analysis.two_classes.flipped else own), notes_on_threshold(analysis.estimator)
+
+
+def _share(labels: checks.Labels, prevalence: float | None) -> float:
+    share = labels.n1 / (labels.n0 + labels.n1)
+    return share if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
+
+
+def _honest_scores(loo: LeaveOneOut, notes: tuple[str, ...]) -> HonestScores:
+    removed, statistic = loo.removed, loo.statistic
+    return HonestScores(
+        scores=removed.loo,
+        pair_auc=statistic.pair_auc,
+        noise_share=statistic.noise_share,
+        residual=removed.residual,
+        match=removed.match,
+        method=removed.method,
+        notes=notes,
+    )
+
+
+def _in_sample_auc(view: LinearView, prior: Prior) -> tuple[AUCPosterior, str | None]:
+    optimism = _optimism(view, prior)
+    notes = view.notes if optimism is None else (*view.notes, optimism)
+    effect = in_sample.separation(view, prior)
+    return AUCPosterior.from_effect(effect, "in-sample", view.labels.n0, view.labels.n1, notes), optimism
+
+
+def _optimism(view: LinearView, prior: Prior) -> str | None:
+    return in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
+
+
+def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covariance: str) -> RatePair:
+    if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
+        raise PriorError(
+            f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), Prior.niw() "
+            f"or Prior.improper(), or method='loo'."
+        )
+    if covariance == "common":
+        return SharedScale(*in_sample.error_effects(view, prior, threshold))
+    return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))

@@ -1,0 +1,137 @@
+"""All checks of one fitted classifier and its rows, put together as a `Diagnosis`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from foldless import checks
+from foldless.errors import EstimatorError, InputError
+from foldless.findings.columns import Sketch, column_figures, column_findings, leak, many_columns
+from foldless.findings.finding import Diagnosis, Finding, found
+from foldless.findings.fit import fit_findings, saw_y, stand_in, stopped_early
+from foldless.findings.quick import label_column
+from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
+from foldless.findings.scores import few_rows_of_classes, score_findings
+from foldless.honest.design import Ints
+from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.targets import ClassScores
+from foldless.model.view import ClassesView, LinearView
+from foldless.results.auc import AUCPosterior
+from foldless.tables.matrix import LazyMatrix
+
+MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this size, and grows with the square
+
+
+def diagnosis_of_two(
+    view: LinearView, X: Any, groups: Any, sample_weight: Any, leave_one_out: Callable[[], LeaveOneOut]
+) -> Diagnosis:
+    """The diagnosis of a classifier of two classes; `leave_one_out` computes the analysis or has it."""
+    if isinstance(view.X, LazyMatrix):
+        return _of_stream(view, leave_one_out())
+    checks.sane_size(view.X)
+    codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
+    sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
+    copies = find_copies(view.X, sketch, codes)
+    loo, refusal = _analysed(leave_one_out)
+    if loo is None:
+        auc, about_fit = None, (*found(refusal), *saw_y(view.notes))
+        about_scores: tuple[Finding, ...] = ()
+    else:
+        auc = _posterior(view, loo)
+        about_fit, about_scores = fit_findings(view, loo, auc), score_findings(loo, auc, sketch)
+    findings = (
+        *about_fit,
+        *found(_about_copies(view, copies, auc, codes, sample_weight)),
+        *found(neighbours_alike(sketch) if groups is None else None),
+        *found(leak(figures, view, X)),
+        *column_findings(figures, view),
+        *about_scores,
+    )
+    return _diagnosis(findings, auc, view.X.shape, copies)
+
+
+def diagnosis_of_classes(view: ClassesView, X: Any, scores: ClassScores, auc: AUCPosterior) -> Diagnosis:
+    """The diagnosis of a classifier of more than two classes; checks that need one score per row are left out."""
+    checks.sane_size(view.X)
+    sketch = Sketch.of(view.X, view.codes)
+    copies = find_copies(view.X, sketch)
+    per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
+    figures = [column_figures(each) for each in per_class]
+    leaks = found(*(leak(f, each, X) for f, each in zip(figures, per_class, strict=True)))
+    columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
+    findings = (
+        *saw_y(view.notes),
+        *found(stopped_early(scores.direction_cosine), stand_in(scores.method, scores.match)),
+        *found(copies_finding(copies), neighbours_alike(sketch)),
+        *_one_of_each((*found(label_column(view.X, view.codes, X)), *leaks, *columns)),
+        *found(few_rows_of_classes(view.counts)),
+    )
+    return _diagnosis(findings, auc, view.X.shape, copies)
+
+
+def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
+    """What can be said without the table in memory, and that the table itself was not looked at."""
+    auc = _posterior(view, loo)
+    unchecked = Finding(
+        "not checked",
+        "caution",
+        "X is read in blocks, so its rows and columns were not checked for copies, dependence and leaks.",
+        "Load a part of the table and call diagnose on a classifier fitted to it.",
+        float("nan"),
+    )
+    provenance = loo.removed
+    findings = (
+        *saw_y(view.notes),
+        *found(stopped_early(provenance.direction_cosine), stand_in(provenance.method, provenance.match)),
+        unchecked,
+        *found(many_columns(view.X.shape)),
+        *score_findings(loo, auc),
+    )
+    return _diagnosis(findings, auc, view.X.shape, None)
+
+
+def _diagnosis(
+    findings: Iterable[Finding], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
+) -> Diagnosis:
+    # Within a severity the order stays: what the answer is about comes before what it looks like.
+    ordered = tuple(sorted(findings, key=lambda finding: -finding.level))
+    codes = tuple(copies.codes.tolist()) if copies is not None and copies.share else ()
+    return Diagnosis(ordered, auc, *shape, codes)
+
+
+def _one_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Of findings with the same name, the first of the worst."""
+    worst: dict[str, Finding] = {}
+    for finding in findings:
+        if finding.name not in worst or finding.level > worst[finding.name].level:
+            worst[finding.name] = finding
+    return tuple(worst.values())
+
+
+def _analysed(leave_one_out: Callable[[], LeaveOneOut]) -> tuple[LeaveOneOut | None, Finding | None]:
+    """The leave-one-out analysis or, where the training has no solution to speak of, a finding that says so."""
+    try:
+        return leave_one_out(), None
+    except EstimatorError as err:
+        advice = "Fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
+        return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
+
+
+def _posterior(view: LinearView, loo: LeaveOneOut) -> AUCPosterior:
+    n0, n1 = view.labels.n0, view.labels.n1
+    return AUCPosterior.from_effect(loo.effect, loo.removed.method, n0, n1, loo.notes, loo.details())
+
+
+def _about_copies(
+    view: LinearView, copies: Copies, auc: AUCPosterior | None, codes: Ints | None, sample_weight: Any
+) -> Finding | None:
+    """The finding on copies, with what the AUC becomes when they are left out together, where that is quick."""
+    if auc is None or copies.share == 0 or codes is not None or copies.codes.size > MAX_ROWS_REGROUPED:
+        return copies_finding(copies)
+    try:
+        together = _posterior(view, LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight))
+    except InputError:  # nearly all rows are copies of one: there are too few groups to leave any out
+        return copies_finding(copies)
+    return copies_finding(copies, auc, together)

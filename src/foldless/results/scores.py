@@ -1,0 +1,47 @@
+"""`HonestScores`: what the training rows would have scored without being in the training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foldless.checks import Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HonestScores:
+    """What the training rows would have scored had they not been in the training set.
+
+    Attributes
+    ----------
+    scores : array of shape (N,)
+        Leave-one-out scores. Do not pool them into an AUC: the class balance moves with the removed row.
+    pair_auc : float
+        Leave-pair-out AUC, free of that bias.
+    noise_share : float
+        Share of the variance of the scores that is due to the training set, from 0 to 1.
+    residual : float
+        Optimality residual of the fit, nan where the training objective is unknown.
+    match : float
+        How closely a surrogate matches the classifier; 1 where the objective is known.
+    method, notes
+        As in `AUCPosterior`.
+    """
+
+    scores: Floats
+    pair_auc: float
+    noise_share: float
+    residual: float
+    match: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"HonestScores({self.scores.size} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
+            f"noise_share={self.noise_share:.2f}, method={self.method!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
+
+        return results.honest_scores(self)
