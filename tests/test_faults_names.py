@@ -12,7 +12,8 @@ from foldless_studies.accuracy import run
 from foldless_studies.markdown import SHOWN, markdown
 from foldless_studies.markdown import inert as inert_markdown
 from foldless_studies.settings import Settings
-from foldless_studies.speed import page, rivals
+from foldless_studies.speed import page as speed_page
+from foldless_studies.speed import rivals
 from foldless_studies.spreadsheet import csv_text, inert
 
 # Names that a file can have; the first is the classic of formula injection.
@@ -98,6 +99,6 @@ def test_names_of_data_sets_are_text_in_the_speed_tables():
     """File names of a folder that somebody sent."""
     timings = {name: {"seconds": 0.1, "noise": 0.0} for name in (rivals.WITH_FIT, rivals.CV5)}
     result = {"name": "a|b<script>[l](u)", "N": 9, "P": 2, "ratio_cv5": 2.0, "auc": 0.5, "interval": [0.4, 0.6]}
-    *_, table = page._datasets([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
+    *_, table = speed_page._datasets([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
     assert "<script>" not in table.markdown()
     assert "| a\\|b&lt;script&gt;\\[l\\](u) |" in table.markdown()
