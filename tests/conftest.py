@@ -1,4 +1,4 @@
-"""Shared by the tests of the conjugate core: two-class data of a given shape, and exact draws of the posterior."""
+"""Shared by the tests of the conjugate core: data of a given shape, and exact draws of the posterior."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import invwishart
 
+from data import correlated
 from sklearn_versions import NEW
 
 # Before version 8.2 the test runner of click mixed stderr into stdout unless told not to.
@@ -30,19 +31,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="the pages show what current versions print"))
 
 
-def two_classes(seed: int, n0: int, n1: int, P: int, shift: float = 0.5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X, y, w: correlated columns of unequal scale, rows of the classes mixed, weights that separate a little."""
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.r_[np.zeros(n0, int), np.ones(n1, int)])
-    X = rng.normal(size=(n0 + n1, P)) * np.geomspace(0.5, 2.0, P) + rng.normal(size=(n0 + n1, 1))
-    X += rng.normal(size=P) + shift * np.outer(y, rng.normal(size=P))
-    return X, y, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0) + 0.3 * rng.normal(size=P)
-
-
 @pytest.fixture(scope="session")
 def make_data() -> Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """The data factory `two_classes`."""
-    return two_classes
+    """The maker `data.correlated`."""
+    return correlated
 
 
 def niw_update(X: np.ndarray, S: Any, nu: float, m: Any, kappa: float) -> tuple[np.ndarray, float, np.ndarray, float]:
@@ -95,14 +87,14 @@ class FullPosterior:
 @pytest.fixture(scope="session")
 def common() -> FullPosterior:
     """Draws for 3 features, 14 + 9 rows, one covariance."""
-    X, y, w = two_classes(11, 14, 9, 3, shift=0.8)
+    X, y, w = correlated(11, 14, 9, 3, shift=0.8)
     return FullPosterior(X, y, w, per_class=False)
 
 
 @pytest.fixture(scope="session")
 def per_class() -> FullPosterior:
     """Draws for the same data, one covariance for each class."""
-    X, y, w = two_classes(11, 14, 9, 3, shift=0.8)
+    X, y, w = correlated(11, 14, 9, 3, shift=0.8)
     return FullPosterior(X, y, w, per_class=True)
 
 

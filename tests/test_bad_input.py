@@ -10,12 +10,11 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 
 import foldless as fl
+from data import alternating, noise
 from foldless import EstimatorError, InputError, Prior, PriorError
 
-rng = np.random.default_rng(0)
 N = 120
-Y = np.arange(N) % 2
-X = rng.normal(size=(N, 3)) + 0.5 * Y[:, None]
+X, Y = alternating(N, 3, shift=0.5)
 W = np.array([1.0, 0.5, -0.2])
 MODEL = RidgeClassifier().fit(X, Y)
 FRAME = pd.DataFrame(X, columns=["age", "dose", "time"])
@@ -198,3 +197,80 @@ def test_bad_input_is_told(case):
     assert "\n" not in text
     assert len(text) < 320
     assert text.endswith((".", "]", ")"))
+
+
+def test_labels_that_are_tuples_are_refused():
+    """They broadcast against the vector of labels, and NumPy's own error came out."""
+    X, Y = alternating(40, 3, shift=0.7)
+    y = np.empty(40, dtype=object)
+    y[:] = [(0, 1) if v else (1, 0) for v in Y]
+    with pytest.raises(fl.InputError, match="one label per row"):
+        fl.auc_posterior_from_scores(y, X[:, 0])
+
+
+def test_classes_that_are_one_number_are_refused():
+    """`classes=7` ended in a TypeError."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with pytest.raises(fl.InputError, match="two classes, got 1"):
+        fl.ScoreStats.from_scores(Y, X[:, 0], classes=7)
+
+
+def test_rows_that_do_not_differ_are_refused():
+    """The match of the stand-in was nan, and a note said so."""
+    Y = np.arange(40) % 2
+    with pytest.raises(fl.InputError, match="all rows have the same score"):
+        fl.auc_posterior(np.array([1.3]), np.full((40, 1), 7.0), Y)
+
+
+def test_complex_columns_of_a_frame_are_refused():
+    """The imaginary parts were dropped, and the AUC was that of the real ones."""
+    X, Y = alternating(40, 3, shift=0.7)
+    for frame in (pd.DataFrame(X * 1j), pd.DataFrame(X).assign(z=1j * Y)):
+        with pytest.raises(fl.InputError, match="complex"):
+            fl.cbauc(np.ones(frame.shape[1]), frame, Y)
+
+
+def test_table_without_dimensions_is_refused():
+    """The length of an array of shape () was asked for."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with pytest.raises(fl.InputError, match="X must be a table"):
+        fl.auc_posterior(RidgeClassifier().fit(X, Y), np.array(1.0), Y)
+
+
+def test_message_of_an_estimator_is_one_line():
+    """Whatever an estimator says about X is passed on in one line."""
+    X, Y = alternating(40, 3, shift=0.7)
+
+    class Talkative(RidgeClassifier):
+        def decision_function(self, X):
+            raise TypeError("feature names\nare not unique")
+
+    with pytest.raises(fl.EstimatorError, match=r"cannot score X .feature names are not unique") as caught:
+        fl.auc_posterior(Talkative().fit(X, Y), X, Y)
+    assert "\n" not in str(caught.value)
+
+
+def test_scores_of_unequal_length_are_refused():
+    """NumPy's words about an inhomogeneous shape came out."""
+    with pytest.raises(fl.InputError, match="scores"):
+        fl.auc_posterior_from_scores([0, 1, 0, 1], [[1.0], [2.0, 3.0], [1.0], [4.0]])
+
+
+def test_rows_without_weight_do_not_count():
+    """20 positive rows, one of which took part in the training: without it there is nothing to train on."""
+    X, y = noise(20, 20, 3, 0)
+    weight = np.where((y == 0) | (np.arange(40) == 0), 1.0, 0.0)
+    model = LogisticRegression().fit(X, y, sample_weight=weight)
+    with pytest.raises(fl.InputError, match="at least two rows with a sample_weight above 0"):
+        fl.auc_posterior(model, X, y, sample_weight=weight)
+
+
+def test_rows_without_weight_do_not_count_in_a_search_or_among_three_classes():
+    X, y = noise(20, 20, 3, 0)
+    weight = np.where((y == 0) | (np.arange(40) == 0), 1.0, 0.0)
+    with pytest.raises(fl.InputError, match="at least two rows with a sample_weight above 0"):
+        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0, 10.0]}).fit(X, y, sample_weight=weight)
+    three = np.arange(40) % 3
+    weight = np.where((three > 0) | (np.arange(40) < 4), 1.0, 0.0)
+    with pytest.raises(fl.InputError, match="at least 3 rows with a sample_weight above 0"):
+        fl.auc_posterior(LogisticRegression().fit(X, three, weight), X, three, sample_weight=weight)

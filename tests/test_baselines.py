@@ -23,8 +23,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import foldless as fl
 import foldless.baselines as fb
-from foldless.baselines import folds
+from data import alternating, normal_rows
+from foldless.baselines import folds, given
 from foldless.baselines.given import newcombe
 from foldless.errors import EstimatorError, InputError
 from sklearn_versions import l1
@@ -32,9 +34,8 @@ from sklearn_versions import l1
 
 @pytest.fixture
 def data():
-    rng = np.random.default_rng(7)
     y = (np.arange(30) % 3 == 0).astype(int)
-    return rng.normal(size=(30, 4)) + 0.8 * y[:, None], y
+    return normal_rows(y, 4, shift=0.8, seed=7), y
 
 
 W = np.array([0.5, -1.0, 2.0, 0.3])
@@ -355,10 +356,24 @@ def test_baselines_stay_independent():
     import ast
     from pathlib import Path
 
-    # _html only draws what it is given, _steps only knows scikit-learn's classes.
-    allowed = ("foldless.baselines", "foldless._check", "foldless._html", "foldless.model.steps", "foldless.errors")
+    # cards only draws what it is given, steps only knows scikit-learn's classes.
+    allowed = ("foldless.baselines", "foldless.checks", "foldless.cards", "foldless.model.steps", "foldless.errors")
     for path in Path(folds.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [a.name for a in node.names] if isinstance(node, ast.Import) else []
             assert all(n.startswith(allowed) for n in names if n.startswith("foldless")), path
+
+
+def test_binormal_auc_of_huge_scores():
+    """Variances overflowed, and the estimate was 0.5."""
+    X, Y = alternating(40, 3, shift=0.7)
+    plain, huge = (given.binormal_auc([1.0, 0, 0], X * s, Y) for s in (1.0, 2.0**600))
+    assert float(plain) == float(huge)
+
+
+def test_ebauc_of_numbers_whose_squares_overflow_is_refused():
+    """Python's own OverflowError came out."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with pytest.raises(fl.InputError, match=r"overflow.*rescale X"):
+        given.ebauc(np.ones(3), X * 1e200, Y)

@@ -17,7 +17,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedGroupKFol
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import foldless as fl
 import foldless.baselines as fb
+from data import alternating, shuffled
+from foldless.baselines import folds
 from foldless.baselines.resampling import _bags, _combined
 from foldless.baselines.scores import as_sample
 from foldless.errors import EstimatorError, InputError
@@ -27,9 +30,7 @@ REFITTING = [fb.cv_auc, fb.loo_auc, fb.leave_pair_out_auc, fb.bootstrap632plus_a
 
 
 def make(n=24, p=5, shift=0.5, seed=1):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % 3 == 0).astype(int)
-    return rng.normal(size=(n, p)) + shift * y[:, None], y
+    return shuffled(np.arange(n) % 3 == 0, p, shift=shift, seed=seed)
 
 
 def few(method, estimator, X, y, **options):
@@ -352,3 +353,15 @@ def test_pipelines_by_column_name_and_weights():
     assert not np.allclose(
         equal.details["scores"], fb.loo_auc(same, X, y, sample_weight=np.linspace(0.1, 3, 24)).details["scores"]
     )
+
+
+def test_errors_of_refits_name_the_estimator():
+    """An IndexError of scikit-learn's discriminant analysis on a few rows came out as it was."""
+    X, Y = alternating(40, 3, shift=0.7)
+
+    class Stubborn(RidgeClassifier):
+        def fit(self, X, y):
+            raise IndexError
+
+    with pytest.raises(fl.InputError, match=r"Stubborn could not be fitted on .* of the rows: IndexError"):
+        folds.cv_auc(Stubborn(), X, Y)

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
+from data import normal_rows
 from development_data import load
 from foldless.honest.posterior import separation_posterior
 from foldless.honest.statistic import statistic_of_scores
@@ -47,9 +48,7 @@ def fitted(model, X, y):
 def gaussian(rng, n0, n1, P, distance, sd1=1.0):
     """Two Gaussian classes whose means lie `distance` apart along the diagonal."""
     y = np.r_[np.zeros(n0, int), np.ones(n1, int)]
-    X = rng.standard_normal((n0 + n1, P))
-    X[y == 1] = sd1 * X[y == 1] + distance / np.sqrt(P)
-    return X, y
+    return normal_rows(y, P, shift=distance / np.sqrt(P), spread=sd1, seed=rng), y
 
 
 # ---- noise must look like noise

@@ -14,11 +14,14 @@ import numpy as np
 import polars as pl
 import pytest
 import skops.io
+from click.testing import CliRunner
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
 from cli_files import N, X, Y, files_in, gzipped, lines, run, with_cell
+from data import alternating
+from foldless.cli.app import app
 from foldless.tables import files
 from foldless.tables.files import sheet
 
@@ -418,3 +421,76 @@ def test_json_of_a_mistake_is_nothing(tmp_path):
     assert_one_line(run("auc", tmp_path / "x.csv", "--target", "y", "--json"), "is empty")
     with pytest.raises(json.JSONDecodeError):
         json.loads(run("auc", tmp_path / "x.csv", "--target", "y", "--json").stdout)
+
+
+@pytest.mark.parametrize("content", [b"0\xe5", b"y,a\n0,1\n1,\xe2\x82"])
+def test_file_that_ends_inside_a_letter(content, tmp_path):
+    """Valid UTF-8 but for its last letter, which the end of the file cuts off: the command failed in its own name."""
+    path = tmp_path / "cut.csv"
+    path.write_bytes(content)
+    result = CliRunner().invoke(app, ["auc", str(path), "--target", "y"], prog_name="foldless")
+    assert result.exit_code == 2
+    assert "mistake of foldless" not in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+# ---- numbers at which the support vector machine never ends
+
+
+def refusal(*words):
+    """The one line of a command that ends with exit code 2."""
+    result = CliRunner().invoke(app, [str(word) for word in words], prog_name="foldless")
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    (line,) = result.stderr.splitlines()
+    return line
+
+
+@pytest.fixture
+def table(tmp_path):
+    """A function that writes an archive with this X, whose labels are 0, 1, 0, 1, ..."""
+
+    def written(X):
+        np.savez(tmp_path / "table.npz", X=X, y=np.arange(len(X)) % 2)
+        return tmp_path / "table.npz"
+
+    return written
+
+
+@pytest.mark.parametrize("C", ["1e-300", "1e300"])
+@pytest.mark.parametrize("command", [("auc", "--model", "svm", "--C"), ("compare", "--models", "lda,svm", "--C"),
+                                     ("search", "--model", "svm", "--Cs")])  # fmt: skip
+def test_strengths_at_which_the_support_vector_machine_never_ends_are_refused(table, command, C):
+    """The solver squares C, which overflows or vanishes, and it went round forever."""
+    X, _ = alternating(24, 2, shift=1.0)
+    assert "C of svm must lie between 1e-30 and 1e+30" in refusal(command[0], table(X), *command[1:], C)
+
+
+@pytest.mark.parametrize(("size", "how"), [(1e120, "--no-standardize"), (1e-220, "--standardize")])
+def test_numbers_at_which_the_support_vector_machine_never_ends_are_refused(table, size, how):
+    """The same for squares of the columns; those of 1e-220 vanish, so that standardizing leaves them as they are."""
+    X, _ = alternating(24, 2, shift=1.0)
+    line = refusal("auc", table(X * size), "--model", "svm", how)
+    assert "the largest number that reaches the svm is" in line
+    assert "rescale the columns" in line
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_the_output_is_reported():
+    """Not only the system's words: what could not be written, and what to do."""
+    with open("/dev/full", "w") as full:
+        words = [
+            sys.executable,
+            "-c",
+            "from foldless.cli import main; main()",
+            "plan",
+            "--auc",
+            "0.8",
+            "--half-width",
+            "0.05",
+        ]
+        found = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 2
+    assert (
+        found.stderr
+        == "foldless: the answer cannot be written (No space left on device): make room, or send it elsewhere.\n"
+    )

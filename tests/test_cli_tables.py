@@ -7,9 +7,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import foldless as fl
 from cli_files import NAMES, N, X, Y, gzipped, lines, run
+from foldless.cli.app import app
 from foldless.tables import files
 from foldless.tables.files import sheet, text
 from foldless.tables.files.sheet import Hints
@@ -280,3 +282,48 @@ def test_rows_are_counted_before_the_matrix_is_made(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text(lines())
     loaded(tmp_path / "x.csv")
     assert made == [(N, 3)]
+
+
+# ---- what the reader is told about labels and columns
+
+
+def auc_of_text(tmp_path, text, *options):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    return CliRunner().invoke(app, ["auc", str(path), "--target", "y", *options])
+
+
+def table(labels, marks=lambda k: None, ids=False):
+    rng = np.random.default_rng(0)
+    rows = [("id," if ids else "") + "a,b,y"]
+    for k in range(40):
+        b = marks(k) or f"{rng.normal():.3f}"
+        rows.append((f"P{k:03d}," if ids else "") + f"{rng.normal():.3f},{b},{labels[k % len(labels)]}")
+    return "\n".join(rows)
+
+
+def test_classes_that_differ_in_capitals_only_are_reported(tmp_path):
+    result = auc_of_text(tmp_path, table(["Yes", "no", "yes", "no"]))
+    assert result.exit_code == 0, result.output
+    assert "classes 'Yes', 'yes' of the target column 'y' differ in capitals or blanks only" in result.stdout
+    assert "capitals" not in auc_of_text(tmp_path, table(["yes", "no"])).stdout
+
+
+def test_a_number_that_may_stand_for_a_missing_value_is_reported(tmp_path):
+    result = auc_of_text(tmp_path, table([0, 1], lambda k: "-999" if k % 9 == 0 else None))
+    assert "'b' (-999 in 5 rows): if that stands for a missing value" in result.stdout
+    assert "stands for" not in auc_of_text(tmp_path, table([0, 1], lambda k: "-9" if k == 3 else None)).stdout
+
+
+def test_a_column_of_row_names_is_suggested_for_the_id_option(tmp_path):
+    result = auc_of_text(tmp_path, table([0, 1], ids=True))
+    assert result.exit_code == 2
+    assert "leave out with --id id" in result.stderr
+
+
+def test_two_columns_of_row_names(tmp_path):
+    """--id takes one; the other is left out."""
+    text = table([0, 1], ids=True).replace("id,", "id,name,", 1).replace("\nP", "\nQ", 1)
+    text = "\n".join([text.splitlines()[0], *(f"{line.split(',')[0]},N{line}" for line in text.splitlines()[1:])])
+    assert "leave out with --id id --drop name" in auc_of_text(tmp_path, text).stderr
+    assert "leave out with --drop name" in auc_of_text(tmp_path, text, "--id", "id").stderr

@@ -9,6 +9,7 @@ import pytest
 from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+from data import alternating
 from foldless.comparison.paired import PairedEvidence, paired_evidence
 from foldless.honest.scores import remove_rows
 from foldless.honest.statistic import BANDWIDTH, statistic_of_removed
@@ -29,9 +30,7 @@ def correlation(found: PairedEvidence, part: str) -> float:
 
 
 def sample(seed: int, n: int = 14) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    return rng.normal(size=(n, 6)) + np.outer(y, [0.8, 0.6, 0.3, 0, 0, 0]), y
+    return alternating(n, 6, shift=[0.8, 0.6, 0.3, 0, 0, 0], seed=seed)
 
 
 # ---- refits

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import random
+import subprocess
+import sys
 import warnings
 
 import matplotlib.pyplot
@@ -188,3 +191,40 @@ def test_row_subset_of_large_data_is_fixed():
     model = RidgeClassifier().fit(wide, labels)
     first, second = (fl.auc_posterior(model, wide, labels) for _ in range(2))
     assert law(first) == law(second)
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory):
+    """Two classes, numbers and a column of words."""
+    rng = np.random.default_rng(0)
+    path = tmp_path_factory.mktemp("data") / "patients.csv"
+    rows = [f"{a:.6f},{b:.6f},{'uvw'[k % 3]},{k % 2}" for k, (a, b) in enumerate(rng.normal(size=(60, 2)))]
+    path.write_text("a,b,word,y\n" + "\n".join(rows) + "\n")
+    return path
+
+
+COMMANDS = {
+    "auc": ["auc", "FILE", "--target", "y", "--one-hot", "--out", "p.svg"],
+    "search": ["search", "FILE", "--target", "y", "--one-hot", "--out", "p.svg"],
+    "compare": ["compare", "FILE", "--target", "y", "--one-hot", "--models", "logistic,ridge,lda", "--out", "p.svg"],
+    "report": ["report", "FILE", "--target", "y", "--one-hot", "-o", "p.html"],
+    "plan": ["plan", "FILE", "--target", "y", "--one-hot", "--out", "p.pdf"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_commands_give_the_same_bytes_whatever_the_hash_seed(name, patients, tmp_path):
+    """Two processes that order their sets differently print the same and write the same files, pictures included."""
+    found = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        words = [str(patients) if word == "FILE" else word for word in COMMANDS[name]]
+        call = [sys.executable, "-c", "from foldless.cli import main; main()", *words]
+        done = subprocess.run(
+            call, cwd=folder, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        )
+        found.append((done.stdout, {path.name: path.read_bytes() for path in folder.iterdir()}))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 1

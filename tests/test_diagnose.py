@@ -21,17 +21,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from data import alternating, shuffled
 from sklearn_versions import CV_QUIET
 
 SEEDS = 20
 
 
 def clean(seed, N=100, P=10, distance=1.5):
-    rng = np.random.default_rng([seed, N, P])
-    y = rng.permutation(np.arange(N) % 2)
-    X = rng.standard_normal((N, P))
-    X[:, : max(1, P // 4)] += distance * y[:, None] / np.sqrt(max(1, P // 4))
-    return X, y
+    signal = max(1, P // 4)
+    shift = np.where(np.arange(P) < signal, distance / np.sqrt(signal), 0.0)
+    return shuffled(np.arange(N) % 2, P, shift=shift, seed=[seed, N, P])
 
 
 def copied(seed, noise=0.0, N=100, P=10):
@@ -345,3 +344,12 @@ def test_bad_input():
     X[3, 4] = np.nan
     with pytest.raises(fl.InputError, match="row 3"):
         fl.diagnose(np.ones(10), X, y)
+
+
+def test_columns_whose_cubes_vanish_are_diagnosed():
+    """A column of size 1e-110 beside others: its skewness was 0/0."""
+    X, Y = alternating(40, 3, shift=0.7)
+    tiny = np.column_stack([X, 1e-110 * X[:, 0] ** 3])
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(np.column_stack([X, X[:, 0] ** 3]), Y)
+    model[0].mean_[-1], model[0].scale_[-1] = 0.0, 1.0
+    assert fl.diagnose(model, tiny, Y).verdict in ("trust", "caution", "do not use")

@@ -11,9 +11,11 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 
 import foldless as fl
+from data import one_hot, shuffled
 from foldless.findings import columns, rows, scores
 from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
+from foldless.findings.rows import category_starts, exact_copies
 from foldless.honest import rates
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -21,9 +23,7 @@ from foldless.model.view import take_apart
 
 
 def data(seed=0, N=60, P=6, shift=1.0):
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(N) % 2)
-    return rng.standard_normal((N, P)) + shift * np.outer(y, np.eye(P)[0]), y
+    return shuffled(np.arange(N) % 2, P, shift=shift * np.eye(P)[0], seed=seed)
 
 
 def analysed(X, y, model=None):
@@ -307,3 +307,66 @@ def test_equal_rows_of_yes_and_no_answers_are_no_copies(rows, columns):
         model = LogisticRegression().fit(X, y)
         assert "copies" not in fl.diagnose(model, X, y).flagged
         assert not any("equal to another" in note for note in fl.auc_posterior(model, X, y).notes)
+
+
+# ---- copies, and equal rows of categories
+
+
+CATEGORIES = {
+    "one column of yes and no": lambda rng: (rng.random((100, 1)) < 0.5).astype(float),
+    "three levels": lambda rng: one_hot(rng, 3, 100),
+    "two and three levels": lambda rng: np.hstack([one_hot(rng, 2, 100), one_hot(rng, 3, 100)]),
+    "three of five levels": lambda rng: np.hstack([one_hot(rng, 5, 100) for _ in range(3)]),
+    "forty levels, scaled": lambda rng: 3 * one_hot(rng, 40, 100) - 1,
+    "x and its square": lambda rng: np.power.outer(rng.integers(1, 6, 100), [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_equal_rows_of_categories_are_no_copies(name):
+    for seed in range(5):
+        X = CATEGORIES[name](np.random.default_rng(seed))
+        assert np.unique(exact_copies(X)).size == len(X)
+
+
+def nine_levels(A):
+    return (7 * np.abs(A.T)).astype(int) % 9
+
+
+REPEATED = {
+    "all five times": lambda A: np.repeat(A[:30], 5, axis=0),
+    "a tenth twice": lambda A: np.vstack([A, A[:10]]),
+    "a few oversampled": lambda A: np.vstack([A, A[np.arange(80) % 10]]),
+    "fingerprints": lambda A: np.vstack([A > 1.9, (A > 1.9)[:10]]).astype(float),
+    "categories twice": lambda A: np.repeat(np.hstack([np.eye(9)[levels] for levels in nine_levels(A[:30, :6])]), 2, 0),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_copies_are_found_all_the_same(name):
+    X = REPEATED[name](np.random.default_rng(0).normal(size=(100, 300)))
+    assert np.unique(exact_copies(X)).size == np.unique(X, axis=0).shape[0]
+
+
+@pytest.mark.parametrize("few", [10, 20])
+def test_a_few_measurements_many_times_are_copies(few):
+    """Twenty rows five times, labels at random: an AUC of 1.000 without a word."""
+    rng = np.random.default_rng(0)
+    X, y = np.repeat(rng.normal(size=(few, 6)), 5, axis=0), np.repeat(rng.permutation(few) % 2, 5)
+    post = fl.auc_posterior(LogisticRegression(C=100.0).fit(X, y), X, y)
+    assert any("equal to another in every column" in note for note in post.notes)
+
+
+def test_indicators_of_a_category_begin_once():
+    rng = np.random.default_rng(0)
+    X = np.hstack([rng.normal(size=(50, 2)), one_hot(rng, 4, 50), np.zeros((50, 1)), one_hot(rng, 2, 50)])
+    assert category_starts(X).tolist() == [0, 1, 2, 6]  # a constant column goes with what follows
+
+
+def test_many_rare_columns_are_looked_through_at_once():
+    """No run of indicators is tried row by row unless its sums fit: the rows were read once for each column."""
+    rare = np.zeros((60, 3000))
+    rare[np.arange(3000) % 60, np.arange(3000)] = 1.0
+    assert category_starts(rare).tolist() == list(range(0, 3000, 60))
+    rare[:, ::2] = rare[:, ::2][::-1]
+    assert len(category_starts(rare)) > 2900

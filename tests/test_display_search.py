@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 mpl.use("Agg")
+import warnings
+
 import matplotlib.pyplot as plt
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 
 import foldless as fl
+from data import alternating
 from foldless.show.search import candidates_of
 
 C = np.geomspace(1e-3, 1e2, 6)
@@ -202,3 +205,16 @@ def test_a_real_search(make_data):
     assert display.chosen_.get_ydata()[0] == found.best_score_
     assert "80 % interval" in display.ax_.get_ylabel()
     assert written(display) == " ".join(f"Note: {note}" for note in found.best_posterior_.notes)
+
+
+def test_strengths_that_no_axis_can_hold_stand_side_by_side():
+    """The margins of an axis from 1e-300 to 1e300 overflowed."""
+    X, Y = alternating(24, 2, shift=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such fits are no good
+        found = fl.FoldlessSearch(LogisticRegression(), {"C": [1e-300, 1.0, 1e300]}).fit(X, Y)
+    display = fl.SearchDisplay.from_estimator(found)
+    display.figure_.canvas.draw()
+    drawn = [label.get_text() for label in display.ax_.get_xticklabels()]
+    plt.close(display.figure_)
+    assert drawn[-2:] == ["1", "1e+300"]

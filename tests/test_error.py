@@ -181,3 +181,9 @@ def test_summary_pickle_and_repr():
         rate = getattr(post, name)
         assert pickle.loads(pickle.dumps(rate)).mean == rate.mean
     assert repr(post).startswith("ErrorPosterior(error=")
+
+
+def test_conditional_spread_of_a_distant_class():
+    """The same, at its source."""
+    pair = SharedScale(StudentEffect(1e200, 0.2, 30), StudentEffect(-1e200, 0.2, 30))
+    assert pair.probability(0.5, -0.5, 0.0) == pytest.approx(0.0, abs=1e-12)

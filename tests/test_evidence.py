@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, ndtr
 
+import foldless as fl
+from data import alternating
 from foldless.laws.prior import WithinSpectrum, _component, _log_multigamma_ratio, log_evidence, spectrum
 
 RNG = np.random.default_rng(0)
@@ -73,3 +75,20 @@ def test_multigamma_ratio_telescopes():
     for rows in (3, 9):
         expected = [multigammaln((k + rows) / 2, 5) - multigammaln(k / 2, 5) for k in kappa]
         np.testing.assert_allclose(_log_multigamma_ratio(kappa, rows, 5), expected, rtol=1e-12)
+
+
+def test_adaptive_prior_of_any_length_of_w():
+    """Squares of the difference of the means overflowed; the answer does not depend on the length of w."""
+    X, Y = alternating(40, 3, shift=0.7)
+    prior = fl.Prior.adaptive()
+    expected = fl.cbauc(np.ones(3), X, Y, prior=prior)
+    for s in (1e-250, 1e-90, 1e90, 1e250):
+        assert fl.cbauc(np.full(3, s), X, Y, prior=prior) == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(fl.InputError, match="rescale"):
+        fl.cbauc(np.ones(3), X * 1e150, Y, prior=prior)
+
+
+def test_adaptive_prior_of_classes_far_apart():
+    """The separation lay beyond the grid, all densities vanished, and the mean was nan."""
+    far = np.random.default_rng(0).normal(size=(400, 1)) + 60 * (np.arange(400) % 2)[:, None]
+    assert fl.cbauc([1.0], far, np.arange(400) % 2, prior=fl.Prior.adaptive()) > 0.999

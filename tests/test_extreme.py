@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from copy import deepcopy
 
 import mpmath
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import foldless as fl
+from data import alternating, random_direction
 from foldless.baselines.resampling import leave_pair_out_auc
+from foldless.model.pullback import agrees
 
 SCALES = [2.0**k for k in (-200, -100, -30, 30, 100, 200)]
 TOO_FAR = [1e-150, 1e-100, 1e100, 1e150]
 
 
-def sample(n=40, p=4, seed=0, shift=0.7):
-    """Two classes of normal rows, a mean apart."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(n) % 2
-    return rng.normal(size=(n, p)) + shift * y[:, None] * rng.normal(size=p), y
-
-
-X, Y = sample()
+X, Y = random_direction(40, 4)
 
 
 def figures(post):
@@ -189,7 +187,7 @@ def refitted(model, X, y, rows):
 @pytest.mark.parametrize("p", [1, 5, 39, 100])
 def test_ridge_of_any_strength_against_refits(p, alpha):
     """Leave-one-out scores equal those of refits for penalties over twenty orders of magnitude."""
-    A, y = sample(40, p, seed=p)
+    A, y = random_direction(40, p, seed=p)
     model = RidgeClassifier(alpha=alpha, solver="svd")
     rows = range(0, 40, 7)
     found = fl.honest_scores(model.fit(A, y), A, y).scores[list(rows)]
@@ -204,7 +202,7 @@ def test_ridge_of_any_strength_against_refits(p, alpha):
 @pytest.mark.parametrize("p", [2, 60])
 def test_logistic_of_any_strength_against_refits(p, C):
     """The leave-pair-out AUC is that of refits, to what one Newton step from the optimum can tell."""
-    A, y = sample(24, p, seed=3, shift=0.5)
+    A, y = random_direction(24, p, seed=3, shift=0.5)
     model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-8, max_iter=1000).fit(A, y)
     # Separable rows and hardly a penalty: scikit-learn's fit stops early, which is told.
     with pytest.warns(fl.TrustWarning, match="not at the optimum") if p > 24 and C > 1e9 else nullcontext():
@@ -247,8 +245,159 @@ def test_all_rows_alike_are_refused():
 @pytest.mark.parametrize(("n", "p"), [(50_000, 3), (30, 100_000)])
 def test_large_tables_against_refits(n, p):
     """Very many rows, and very many columns: leave-one-out scores of some rows equal those of refits."""
-    A, y = sample(n, p, seed=9, shift=0.5 / np.sqrt(p))
+    A, y = random_direction(n, p, seed=9, shift=0.5 / np.sqrt(p))
     model = RidgeClassifier(alpha=1.0 if p < n else float(p)).fit(A, y)
     rows = [0, 1, n - 1]
     found = fl.honest_scores(model, A, y).scores[rows]
     assert found == pytest.approx(refitted(model, A, y, rows), rel=1e-7, abs=1e-9)
+
+
+# ---- numbers near the ends of the floats
+
+
+@pytest.mark.parametrize("threshold", [-1e300, 1e9, 1e300])
+@pytest.mark.parametrize("method", ["loo", "in-sample"])
+def test_thresholds_far_from_all_scores(threshold, method):
+    """The square of the distance overflowed; with "loo" the error was nan."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fl.OptimismWarning)
+        post = fl.error_posterior(RidgeClassifier().fit(X, Y), X, Y, method=method, threshold=threshold)
+    # Twenty rows of a class on one side say no more than that hardly one in twenty is on the other.
+    assert post.sensitivity.mean == pytest.approx(float(threshold < 0), abs=0.1)
+    assert post.error.mean == pytest.approx(0.5, abs=0.1)
+    assert 0 <= post.ppv.interval()[0] <= 1
+
+
+def test_numbers_whose_squares_overflow_are_refused_by_name():
+    """SciPy complained about infinities in a matrix that the user never saw."""
+    X, Y = alternating(40, 3, shift=0.7)
+    for call in (fl.honest_scores, fl.auc_posterior, fl.diagnose):
+        with pytest.raises(fl.InputError, match=r"size 1e.150.*rescale X"):
+            call(np.ones(3), np.sign(X) * 1e150, Y)
+
+
+def test_scores_of_any_size_have_a_posterior():
+    """Fourth powers of held-out scores overflowed from 1e77 on; the smallest and largest floats are fine now."""
+    X, Y = alternating(40, 3, shift=0.7)
+    expected = fl.auc_posterior_from_scores(Y, X[:, 0]).mean
+    for s in (2.0**-1000, 2.0**1000):
+        assert fl.auc_posterior_from_scores(Y, X[:, 0] * s).mean == expected
+    ends = np.where(Y == 1, 1.7e308, -1.7e308)
+    ends[:2] = ends[1::-1]
+    assert 0.5 < fl.auc_posterior_from_scores(Y, ends).mean < 1
+
+
+def test_three_classes_of_huge_scores():
+    """The same for several classes."""
+    y = np.arange(39) % 3
+    scores = np.random.default_rng(1).normal(size=(39, 3)) + 2 * np.eye(3)[y]
+    expected = fl.auc_posterior_from_scores(y, scores).mean
+    assert fl.auc_posterior_from_scores(y, scores * 2.0**900).mean == expected
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_sample_weights_that_lose_their_squares_are_refused(size):
+    """NumPy warned of an overflow, and the answer was none."""
+    X, Y = alternating(40, 3, shift=0.7)
+    with pytest.raises(fl.InputError, match="sample_weight is of size"):
+        fl.honest_scores(RidgeClassifier().fit(X, Y), X, Y, sample_weight=np.full(40, size))
+
+
+def test_cbauc_of_huge_weights_is_right_or_refused():
+    """Means and scale were multiplied back to infinity."""
+    X, Y = alternating(40, 3, shift=0.7)
+    expected = fl.cbauc(np.ones(3), X, Y, prior=fl.Prior.improper())
+    assert fl.cbauc(np.full(3, 1e300), X, Y, prior=fl.Prior.improper()) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [3, 60])
+@pytest.mark.parametrize("offset", [1e3, 1e5, 1e7])
+def test_sparse_columns_far_from_zero(p, offset):
+    """Centred sums of squares were differences of huge numbers: wrong without a word, and negative at times."""
+    Y = np.arange(40) % 2
+    A = np.random.default_rng(p).normal(size=(40, p)) + 0.4 * Y[:, None]
+    A[:, [0, -1]] += offset
+    model = RidgeClassifier(alpha=10.0).fit(A, Y)
+    dense, sparse = (fl.auc_posterior(model, table, Y) for table in (A, sp.csr_matrix(A)))
+    assert sparse.mean == pytest.approx(dense.mean, abs=1e-5)
+    assert sparse.sd == pytest.approx(dense.sd, abs=1e-5)
+
+
+def test_scaled_identity_prior_of_sparse_columns_far_from_zero():
+    """The same for the moments of the columns."""
+    X, Y = alternating(40, 3, shift=0.7)
+    A = X + 1e7
+    dense, sparse = (
+        fl.cbauc(np.ones(3), table, Y, prior=fl.Prior.scaled_identity(mean0=1e7, mean1=1e7))
+        for table in (A, sp.csr_matrix(A))
+    )
+    assert sparse == pytest.approx(dense, abs=1e-7)
+
+
+def test_check_of_scores_near_the_largest_float():
+    """NumPy warned of an overflow while the weights were compared with decision_function."""
+    rows = np.array([[1e308], [-1e308]])
+    assert agrees(rows, np.ones(1), 0.0, rows.ravel())
+
+
+def test_rows_that_differ_by_rounding_alone_are_refused():
+    """Constant columns, whose scores differ in their last bit: the match of the stand-in was nan."""
+    Y = np.arange(40) % 2
+    noisy = np.full((40, 1), 7.0)
+    noisy[::3] = np.nextafter(7.0, 8.0)
+    with pytest.raises(fl.InputError, match="same score"):
+        fl.honest_scores(np.array([1.3]), noisy, Y)
+    model = SGDClassifier(loss="log_loss", random_state=0, max_iter=20, tol=None).fit(np.full((40, 7), 7.0), Y)
+    with pytest.raises(fl.InputError, match=r"same score|rounding alone"):
+        fl.honest_scores(model, np.full((40, 7), 7.0), Y)
+
+
+def test_columns_whose_squares_overflow_are_refused_under_the_scaled_identity_prior():
+    """1e308 in one column: the trace of the prior's scale overflowed with a warning of NumPy's."""
+    X, y = np.random.default_rng(0).normal(size=(8, 2)), np.arange(8) % 2
+    X[3, 1] = 1e308
+    with pytest.raises(fl.InputError, match="overflow"):
+        fl.cbauc([1.0, 0.0], X, y, prior=fl.Prior.scaled_identity())
+
+
+def test_scores_that_overflow_are_refused_with_a_covariance_per_class():
+    """Squares of 1e155 and more: an InputError, without a warning of NumPy's."""
+    X, y = 1e160 * np.array([[1.0], [2.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    with pytest.raises(fl.InputError):
+        fl.error_posterior([1.0], X, y, method="in-sample", covariance="per-class")
+
+
+def test_scores_that_overflow_behind_a_step_are_refused():
+    """A step that had seen the labels and enlarges: NumPy's warning about a product came out."""
+    X, Y = alternating(40, 3, shift=0.7)
+    model = make_pipeline(LinearDiscriminantAnalysis(), LogisticRegression()).fit(X, Y)
+    model[0].scalings_ = model[0].scalings_ * 1e300
+    model[-1].coef_ = model[-1].coef_ * 1e20
+    with pytest.raises(fl.InputError, match=r"scores overflow behind 'lineardiscriminantanalysis'.*rescale X"):
+        fl.auc_posterior(model, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("ask", "prior"),
+    [(fl.auc_posterior, None), (fl.error_posterior, None), (fl.auc_posterior, fl.Prior.adaptive())],
+)
+def test_scores_that_overflow_for_weights_of_unit_length_are_refused(ask, prior):
+    """Tiny weights on huge columns: the scores are finite, those of longer weights are not, and NumPy warned."""
+    Y = np.arange(40) % 2
+    table = 1e308 * (1 + 0.1 * Y[:, None]) * np.ones(12)
+    with pytest.raises(fl.InputError, match=r"rescale X"):
+        ask(np.full(12, 1e-10), table, Y, method="in-sample", prior=prior)
+
+
+def test_scores_that_overflow_are_refused_under_a_known_covariance():
+    """No square is needed there, and the difference of two infinite means was nan."""
+    huge = np.array([[1e308], [1e308], [1e308], [1e308]])
+    with pytest.raises(fl.InputError, match="overflow"):
+        fl.cbauc([1.0], huge, [0, 1, 0, 1], prior=fl.Prior.known_covariance(1.0))
+
+
+def test_means_at_both_ends_of_the_floats_are_far_apart():
+    """Their difference overflows: NumPy's warning came out."""
+    ends = np.array([[-1.5e308], [1.5e308]])
+    assert fl.cbauc([1.0], ends, [0, 1], prior=fl.Prior.known_covariance(1.0)) == 1.0

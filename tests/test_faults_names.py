@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 from foldless_studies.accuracy import run
 from foldless_studies.markdown import SHOWN, markdown
+from foldless_studies.markdown import inert as inert_markdown
 from foldless_studies.settings import Settings
+from foldless_studies.speed import page as speed_page
+from foldless_studies.speed import rivals
 from foldless_studies.spreadsheet import csv_text, inert
 
 # Names that a file can have; the first is the classic of formula injection.
@@ -78,3 +81,24 @@ def test_markdown_shows_a_name_and_does_not_obey_it():
     assert "<script>" not in hostile
     assert hostile.count("\n") == harmless.count("\n")
     assert hostile.count("|") - hostile.count("\\|") == harmless.count("|")
+
+
+def test_tables_of_experiments_hold_no_character_that_a_terminal_obeys():
+    """CSV and Markdown are read with cat, too."""
+    assert inert("red\x1b[31m\u202e") == "red\\x1b[31m\\u202e"
+    assert inert_markdown("red\x1b[31m") == "red\\\\x1b\\[31m"
+
+
+@pytest.mark.parametrize("text", ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1"])
+def test_wide_signs_begin_formulas_too(text):
+    """As East Asian keyboards write them."""
+    assert inert(text) == f"'{text}"
+
+
+def test_names_of_data_sets_are_text_in_the_speed_tables():
+    """File names of a folder that somebody sent."""
+    timings = {name: {"seconds": 0.1, "noise": 0.0} for name in (rivals.WITH_FIT, rivals.CV5)}
+    result = {"name": "a|b<script>[l](u)", "N": 9, "P": 2, "ratio_cv5": 2.0, "auc": 0.5, "interval": [0.4, 0.6]}
+    *_, table = speed_page._datasets([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
+    assert "<script>" not in table.markdown()
+    assert "| a\\|b&lt;script&gt;\\[l\\](u) |" in table.markdown()

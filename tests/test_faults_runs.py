@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from foldless_studies.accuracy import run
+from foldless_studies.cli import benchmark_accuracy, benchmark_speed, reproduce
 from foldless_studies.settings import Settings
 
 import foldless as fl
@@ -147,3 +148,17 @@ def test_too_little_memory_for_the_libraries_is_one_line(tmp_path):
     assert complaint(done) == (
         "foldless: memory is limited to 500 MiB, and the libraries alone need 768: raise it (ulimit -v)."
     )
+
+
+def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
+    """Ctrl-C in the middle of a benchmark: where the finished pieces are, and that --resume goes on."""
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for module in (benchmark_accuracy, benchmark_speed, reproduce):
+        monkeypatch.setattr(module, "run", interrupted)
+    for command in (["benchmark", "accuracy"], ["benchmark", "speed"], ["reproduce", "fig1"]):
+        result = CliRunner().invoke(app, [*command, "--quick", "--out", str(tmp_path / "out")])
+        assert result.exit_code == 130
+        assert f"is kept in {tmp_path / 'out'}: run the same command with --resume to go on." in result.stderr

@@ -183,3 +183,10 @@ def test_a_damaged_summary_is_named_when_the_index_is_made(tmp_path, content):
 def test_settings_are_written_before_results(store):
     """What a run was is known as soon as it has a result."""
     assert json.loads(store.settings.read_bytes()) == SETTINGS
+
+
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path):
+    """The option that helps is named."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(fl.InputError, match=r"nothing can be written in .* choose another folder with --out"):
+        Store(tmp_path / "file" / "run").begin({}, resume=False)

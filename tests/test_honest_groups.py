@@ -7,10 +7,12 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+import foldless as fl
+from data import alternating, gaussian
 from foldless.errors import InputError
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
-from test_honest_refits import balanced, gaussian, pair_auc, refit_scores, removed
+from test_honest_refits import balanced, pair_auc, refit_scores, removed
 
 GROUPS = np.random.default_rng(0).permutation(np.repeat(np.arange(9), [1, 1, 2, 2, 3, 4, 4, 5, 8]))
 
@@ -121,3 +123,18 @@ def test_bad_weights_are_refused():
     for bad in (np.ones(3), -np.ones(30), np.full(30, np.nan), np.zeros(30)):
         with pytest.raises(InputError, match="sample_weight"):
             remove_rows(take_apart(fitted, X, y), sample_weight=bad)
+
+
+def test_long_floats_in_groups():
+    """NumPy's linear algebra takes no float128; groups were the first to ask it."""
+    X, Y = alternating(40, 3, shift=0.7)
+    model, groups = RidgeClassifier().fit(X, Y), np.arange(40) // 2
+    plain, long = (fl.auc_posterior(model, table, Y, groups=groups) for table in (X, X.astype(np.longdouble)))
+    assert long.mean == pytest.approx(plain.mean, rel=1e-12)
+
+
+def test_groups_whose_deviations_cancel_leave_a_variance():
+    """Few rows, two scores: the clustered variance was 0 and the mean of the posterior nan."""
+    post = fl.auc_posterior_from_scores([1, 1, 0, 0, 0, 1], [0.0, 0, 1, 0, 0, 1], groups=[1, 0, 1, 0, 1, 1])
+    assert 0 < post.mean < 1
+    assert post.sd > 0

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+from data import gaussian
 from foldless.honest import design, removal
+from foldless.honest import groups as group_removal
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
-from test_honest_refits import gaussian, pair_auc, removed
+from test_honest_refits import pair_auc, removed
 
 FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster_influence_sq")
 
@@ -21,7 +23,7 @@ FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster
 def test_small_blocks_give_the_same_answer(P, groups, monkeypatch):
     X, y = gaussian(0, P, N=90, n1=37)
     whole = removed(RidgeClassifier(), X, y, groups=groups)
-    for module, name in ((design, "BLOCK_ENTRIES"), (removal, "PAIRS_IN_CACHE"), (groups, "BLOCK_ENTRIES")):
+    for module, name in ((design, "BLOCK_ENTRIES"), (removal, "PAIRS_IN_CACHE"), (group_removal, "BLOCK_ENTRIES")):
         monkeypatch.setattr(module, name, 500)
     pieces = removed(RidgeClassifier(), X, y, groups=groups)
     for field in FIELDS:

@@ -18,13 +18,13 @@ from sklearn.linear_model import (
 )
 from sklearn.svm import SVC, LinearSVC
 
+from data import gaussian
 from foldless.errors import EstimatorError
 from foldless.honest.families import describe
 from foldless.honest.objective import LogisticLoss, SquaredHingeLoss, SquaredLoss
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from sklearn_versions import CV_QUIET, cv_l1, l1
-from test_honest_refits import gaussian
 
 NAMES = np.array(["no", "yes"])
 TIGHT = {"tol": 1e-12, "max_iter": 100_000}

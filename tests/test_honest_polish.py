@@ -12,12 +12,13 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from data import gaussian
 from development_data import load
 from foldless.honest.families import describe
 from foldless.honest.optimum import CONVERGED, nearest_on_path, optimum
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
-from test_honest_refits import gaussian, pair_auc
+from test_honest_refits import pair_auc
 
 
 def loose(model, X, y):

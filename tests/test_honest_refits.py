@@ -13,18 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
+from data import gaussian
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 
 TIGHT = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
 SEEDS = (0, 1, 2)
-
-
-def gaussian(seed, P, N=40, effect=1.2, n1=None):
-    """Two spherical classes, `effect` standard deviations apart along all columns together."""
-    rng = np.random.default_rng(seed)
-    y = np.arange(N) < (N // 2 if n1 is None else n1)
-    return rng.normal(size=(N, P)) + np.outer(y, np.full(P, effect / np.sqrt(P))), y.astype(int)
 
 
 def removed(model, X, y, sample_weight=None, **options):

@@ -87,3 +87,9 @@ def test_variance_is_the_spread_of_the_estimate(distance):
     found = [statistic_of_scores(rng.standard_normal(80) + distance * positive, positive) for _ in range(600)]
     claimed = np.mean([s.variance(np.array(distance)) for s in found])
     assert np.var([s.estimate for s in found]) == pytest.approx(claimed, rel=0.2)
+
+
+def test_scores_that_hardly_vary_within_the_classes():
+    """A label among the columns: differences over a vanishing spread overflowed in a check of outliers."""
+    diff = np.random.default_rng(0).uniform(1.0, 1.0 + 1e-9, size=(20, 20))
+    assert separation(diff, np.finfo(float).tiny) > 7

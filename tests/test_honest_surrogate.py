@@ -7,10 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
+from data import gaussian
 from foldless.honest.scores import remove_rows
-from foldless.honest.stand_ins import LOG_PENALTIES
+from foldless.honest.stand_ins import LOG_PENALTIES, nearest_ridge
 from foldless.model.view import take_apart
-from test_honest_refits import gaussian, pair_auc
+from test_honest_refits import pair_auc
 
 
 def grid_penalty(X, k=18):
@@ -98,3 +99,9 @@ def test_note_says_how_near():
     poor = remove_rows(take_apart(np.random.default_rng(1).normal(size=80), X, y))
     assert "stands in" in poor.notes[0]
     assert "far from it" in poor.notes[0]
+
+
+def test_agreement_with_the_stand_in_is_at_most_one():
+    """Weights read back from scores may come out longer than they are: a cosine of 1.0000049 was reported."""
+    ridge = nearest_ridge(np.array([1.0, 4.0]), np.array([1.0, 2.0]), np.array([1.0, 0.5]), norm_sq=1.2)
+    assert ridge.match <= 1

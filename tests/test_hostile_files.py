@@ -16,10 +16,12 @@ import numpy as np
 import polars as pl
 import pytest
 import skops.io
+from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from cli_files import N, X, Y, files_in, gzipped, lines, run
+from foldless.cli.app import app
 
 MARK = "foldless-was-here"
 # What a terminal would act on: all control characters but the ends of lines and tabs.
@@ -215,3 +217,37 @@ def test_models_that_would_run_something(case, tmp_path, monkeypatch):
     assert expected in result.stderr
     assert not CONTROL.search(result.stderr)
     assert files_in(tmp_path) == sorted([name, "x.csv"])
+
+
+# ---- names of classes
+
+
+FORGED = "died\nAUC                          0.999"
+
+
+@pytest.fixture
+def forged_labels(tmp_path):
+    """A table whose class label holds a line of an answer, and characters that a terminal obeys."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    X = rng.normal(size=(40, 2)) + y[:, None]
+    pl = pytest.importorskip("polars")
+    labels = np.where(y == 1, FORGED, "well\x9b2J\u202e")
+    pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": labels}).write_parquet(tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+@pytest.mark.parametrize("words", [["auc"], ["search"], ["compare", "--models", "logistic,ridge"], ["plan"]])
+def test_a_label_cannot_add_a_line_to_an_answer(forged_labels, words):
+    """A line break in a name is written out, as every other character that a terminal would obey."""
+    result = CliRunner().invoke(app, [words[0], str(forged_labels), "--target", "y", *words[1:]])
+    assert result.exit_code == 0, result.output
+    assert not any(line.startswith("AUC    ") and "0.999" in line for line in result.output.splitlines())
+    assert not {"\x9b", "\u202e", "\x1b"} & set(result.output)
+
+
+def test_json_of_an_answer_holds_no_character_that_a_terminal_obeys(forged_labels):
+    """JSON keeps the name, as an escape."""
+    result = CliRunner().invoke(app, ["auc", str(forged_labels), "--target", "y", "--positive", FORGED, "--json"])
+    assert json.loads(result.output)["negative"] == "well\x9b2J\u202e"
+    assert not {"\x9b", "\u202e"} & set(result.output)

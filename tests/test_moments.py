@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import foldless as fl
+from data import alternating
 from foldless.laws.moments import feature_moments
 from foldless.tables.block import Moments
 
@@ -178,3 +179,18 @@ def test_adding_something_else_is_a_type_error():
         stats + 1
     with pytest.raises(TypeError):
         stats.negative + 1
+
+
+X, Y = alternating(40, 3, shift=0.7)
+HUGE = np.where(np.arange(40)[:, None] == 0, 1e308, X)
+
+
+@pytest.mark.parametrize("call", [
+    lambda: fl.ScoreStats.from_scores(Y, HUGE[:, 0]),
+    lambda: fl.ScoreStats.from_data(HUGE, Y, np.ones(3)),
+    lambda: fl.ScoreStats.from_scores(Y, X[:, 0] * 1e153) + fl.ScoreStats.from_scores(Y, 1e154 * (1 + X[:, 0])),
+])  # fmt: skip
+def test_statistics_of_scores_hold_no_nan(call):
+    """Mean and scatter were nan or infinite, without a word."""
+    with pytest.raises(fl.InputError, match=r"overflow.*rescale"):
+        call()

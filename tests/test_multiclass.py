@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import foldless as fl
+from data import several_classes
 from development_data import load
 from foldless.errors import EstimatorError, InputError, PriorError, TrustWarning
 from foldless.honest.classes import remove_rows_of_classes
@@ -32,14 +33,6 @@ IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 X, Y = IRIS_X[:, :2], np.array(["setosa", "versicolor", "virginica"])[IRIS_Y]
 MODEL = LogisticRegression().fit(X, Y)
 POST = fl.auc_posterior(MODEL, X, Y)
-
-
-def four_classes(seed, n=60, P=4, shift=0.8):
-    """Rows, labels and centres of four Gaussian classes."""
-    rng = np.random.default_rng(seed)
-    centres = shift * rng.normal(size=(4, P)) * np.sqrt(min(P, 4) / P)
-    y = np.arange(n) % 4
-    return rng.normal(size=(n, P)) + centres[y], y, centres
 
 
 def hand_till(y, scores):
@@ -57,7 +50,7 @@ def hand_till(y, scores):
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_point_auc_of_held_out_scores_is_that_of_scikit_learn(multi_class, seed):
-    train, y, centres = four_classes(seed)
+    train, y, centres = several_classes(4, 60, 4, shift=0.8, seed=seed)
     test = centres[y] + np.random.default_rng(seed + 9).normal(size=train.shape)
     p = LogisticRegression().fit(train, y).predict_proba(test)
     p = np.round(p, 2)  # ties
@@ -69,7 +62,7 @@ def test_point_auc_of_held_out_scores_is_that_of_scikit_learn(multi_class, seed)
 
 def test_odds_rank_as_probabilities_do():
     """Honest scores are log odds; with them the point AUC is that of predict_proba."""
-    train, y, _ = four_classes(3)
+    train, y, _ = several_classes(4, 60, 4, shift=0.8, seed=3)
     model = LogisticRegression().fit(train, y)
     p = model.predict_proba(train)
     by_odds = fl.auc_posterior_from_scores(y, np.log(p / (1 - p))).details["pair_auc"]
@@ -78,7 +71,7 @@ def test_odds_rank_as_probabilities_do():
 
 def test_one_class_against_the_rest_is_the_two_class_analysis():
     """A RidgeClassifier of several classes is one of two classes for each, so its AUCs are theirs."""
-    train, y, _ = four_classes(1)
+    train, y, _ = several_classes(4, 60, 4, shift=0.8, seed=1)
     several = fl.auc_posterior(RidgeClassifier(2.0).fit(train, y), train, y, multi_class="ovr")
     for k in range(4):
         two = fl.auc_posterior(RidgeClassifier(2.0).fit(train, y == k), train, y == k)
@@ -89,7 +82,7 @@ def test_one_class_against_the_rest_is_the_two_class_analysis():
 
 
 def test_order_and_names_of_classes_do_not_matter():
-    train, y, _ = four_classes(2)
+    train, y, _ = several_classes(4, 60, 4, shift=0.8, seed=2)
     plain = fl.auc_posterior(LinearDiscriminantAnalysis().fit(train, y), train, y)
     names = np.array(["d", "b", "a", "c"])[y]
     named = fl.auc_posterior(LinearDiscriminantAnalysis().fit(train, names), train, names)
@@ -180,7 +173,7 @@ def test_intervals_cover_the_truth(family):
     """Four Gaussian classes, 48 data sets: a right 90 % interval covers 37 to 48 of them with probability 0.999."""
     covered, errors = 0, []
     for seed in range(48):
-        train, y, centres = four_classes(seed, n=60)
+        train, y, centres = several_classes(4, 60, 4, shift=0.8, seed=seed)
         model = family().fit(train, y)
         new = np.arange(2000) % 4
         z = model.decision_function(centres[new] + np.random.default_rng(1000 + seed).normal(size=(2000, 4)))
@@ -277,8 +270,8 @@ def test_scorer_takes_it():
 
 
 def test_warning_when_the_rows_are_not_those_of_the_fit():
-    train, y, _ = four_classes(0)
-    other, labels, _ = four_classes(7)
+    train, y, _ = several_classes(4, 60, 4, shift=0.8, seed=0)
+    other, labels, _ = several_classes(4, 60, 4, shift=0.8, seed=7)
     with pytest.warns(TrustWarning, match="point elsewhere"):
         fl.auc_posterior(LinearDiscriminantAnalysis().fit(train, y), other, labels)
 

@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
+from data import several_classes
 from foldless.honest import softmax
 from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
 from foldless.honest.targets import LOG_ODDS, log_odds
@@ -23,10 +24,8 @@ PAIRS = [(0, 1), (0, 2), (5, 20), (7, 31), (40, 3), (12, 33)]
 
 def classes(n=45, P=6, K=3, shift=1.0, seed=0):
     """K Gaussian classes with names."""
-    rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(n) % K)
-    centres = 2 * shift * rng.normal(size=(K, P)) / np.sqrt(P)
-    return rng.normal(size=(n, P)) + centres[y], np.array(["ant", "bee", "cat", "dog", "eel"])[y]
+    X, y, _ = several_classes(K, n, P, shift=shift, seed=seed, shuffle=True)
+    return X, np.array(["ant", "bee", "cat", "dog", "eel"])[y]
 
 
 def removed(estimator, X, y, **options):

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from data import alternating
 from development_data import load
 from foldless.laws.effect import GridEffect
 from foldless.plan import learning
@@ -20,9 +21,8 @@ mpl.use("Agg")
 
 def gaussian(seed, n, P=20, best=1.5):
     """Two normal classes of n/2 rows, `best` apart; and the shift between them."""
-    rng = np.random.default_rng(seed)
-    y, shift = np.arange(n) % 2, np.full(P, best / np.sqrt(P))
-    return rng.standard_normal((n, P)) + np.outer(y, shift), y, shift
+    shift = np.full(P, best / np.sqrt(P))
+    return *alternating(n, P, shift=shift, seed=seed), shift
 
 
 def true_auc(model, shift):

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
+from data import alternating
 from foldless.show.report import compared, data, methods, page, parts
 from foldless.show.report.case import Case, written
 from foldless.show.report.compared import grid_around
@@ -545,3 +546,11 @@ def test_words_for_probabilities():
     assert [times_in_100(p) for p in (0.0, 0.5, 0.994, 0.996, 1.0)] == [
         "fewer than 1", "50", "99", "more than 99", "more than 99",
     ]  # fmt: skip
+
+
+def test_report_searches_with_labels_in_an_array_of_objects():
+    """scikit-learn refuses to fit numbers in such an array, and its ValueError ended the whole report."""
+    X, Y = alternating(24, 2, shift=1.0)
+    pytest.importorskip("jinja2")
+    found = fl.report(RidgeClassifier().fit(X, Y), X, Y.astype(object)).summary()
+    assert len(found["search"]["candidates"]) > 3

@@ -16,6 +16,7 @@ from foldless_studies.paper.run import Settings, run
 from foldless_studies.runner import work
 from foldless_studies.store import Store
 from foldless_studies.workers import Workers
+from joblib.externals.loky import get_reusable_executor
 
 import foldless as fl
 from foldless.cli.app import app
@@ -200,3 +201,17 @@ def test_progress_counts_what_was_there_before(tmp_path):
     work([1, 2], squared, Store(tmp_path), done=3, progress=lambda done, total, left: calls.append((done, total)))
     assert calls == [(4, 5), (5, 5)]
     assert [json.loads(line)["square"] for line in (tmp_path / "tasks.jsonl").read_text().splitlines()] == [1, 4]
+
+
+def interrupts_of(task):
+    """What a worker does on Ctrl-C."""
+    return {"task": task, "ignored": signal.getsignal(signal.SIGINT) == signal.SIG_IGN}
+
+
+def test_workers_leave_an_interrupt_to_the_process_that_started_them():
+    """Ctrl-C reaches the whole group; a worker that was just starting answered with a traceback of its own."""
+    before = signal.getsignal(signal.SIGINT)
+    get_reusable_executor().shutdown(wait=True)  # as in a command: no workers of an earlier test
+    with Workers(jobs=2).ready() as team:
+        assert all(result["ignored"] for result in team([1, 2, 3], interrupts_of))
+    assert signal.getsignal(signal.SIGINT) is before

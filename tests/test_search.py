@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
+from data import alternating
 from foldless.search.choice import JointAUC
 from foldless.search.outcome import Bar
 from sklearn_versions import l1
@@ -311,3 +312,11 @@ def test_rich_bar_counts(capsys):
     bar.close()
     assert not bar.bar.live.is_started
     assert capsys.readouterr().out == ""
+
+
+def test_search_over_labels_of_two_kinds_is_refused():
+    """They cannot be put in order, and NumPy's own TypeError came out."""
+    X, Y = alternating(24, 2, shift=1.0)
+    y = np.where(Y == 0, "one", np.array(1, dtype=object))  # the first one is what scikit-learn looks at
+    with pytest.raises(fl.InputError, match=r"y mixes labels of different kinds \(int, str\)"):
+        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}).fit(X, y)

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
+from data import alternating
 from foldless.streaming import fit_logistic, in_blocks, open_files
 from foldless.tables import as_source
 
@@ -267,3 +268,54 @@ def test_what_needs_the_table_in_memory_says_so(data, tmp_path):
         }.items():
             with pytest.raises(fl.InputError, match=f"{name} needs the table in memory"):
                 call(stream, labels)
+
+
+def in_pieces(X, y, height=8):
+    """A function that serves the table a few rows at a time."""
+    return lambda: ((X[k : k + height], y[k : k + height]) for k in range(0, len(y), height))
+
+
+def test_numbers_whose_squares_overflow_are_refused_before_they_are_squared():
+    """They were squared first, with a warning of NumPy's, and refused afterwards."""
+    X, Y = alternating(40, 3, shift=0.7)
+    huge = X.copy()
+    huge[20, 1] = 1e200
+    model = RidgeClassifier().fit(X, Y)
+    model.coef_[..., 1] = 0.0  # so that the scores themselves are tame
+    with pytest.raises(fl.InputError, match="squares are lost: rescale X"):
+        fl.auc_posterior(model, in_pieces(huge, Y))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8"])
+def test_chunks_of_whole_numbers_and_truth_values(dtype):
+    """The size of a block was sought with a minus sign, which truth values do not know and unsigned numbers wrap."""
+    Y = np.arange(40) % 2
+    wide = np.random.default_rng(1).normal(size=(40, 12)) + 0.5 * Y[:, None]
+    table = (wide > 0.3).astype(dtype) * (np.int8(-128) if dtype == "int8" else np.array(1, dtype=dtype))
+    model = RidgeClassifier().fit(table.astype(float), Y)
+    whole = fl.auc_posterior(model, table.astype(float), Y)
+    assert fl.auc_posterior(model, in_pieces(table, Y)).mean == pytest.approx(whole.mean, abs=1e-9)
+
+
+def test_adaptive_prior_on_a_stream_is_refused():
+    """Of a classifier, that is; weights were refused already. It ended in an AttributeError."""
+    X, Y = alternating(40, 3, shift=0.7)
+    model = RidgeClassifier().fit(X, Y)
+    with pytest.raises(fl.PriorError, match=r"spectrum of X.*load X"):
+        fl.auc_posterior(model, in_pieces(X, Y), method="in-sample", prior=fl.Prior.adaptive())
+
+
+def test_sparse_columns_whose_squares_overflow_are_refused_by_the_fit():
+    """NumPy warned of the overflow before they were refused."""
+    X, Y = alternating(40, 3, shift=0.7)
+    table = sp.csr_matrix(X * np.array([1.0, 1e200, 1.0]))
+    with pytest.raises(fl.InputError, match="squares overflow"):
+        fl.streaming.fit_logistic(in_pieces(table, Y))
+
+
+def test_sparse_columns_whose_squares_overflow_are_refused_under_the_scaled_identity_prior():
+    """The other user of those moments."""
+    X, Y = alternating(40, 3, shift=0.7)
+    table = sp.csr_matrix(X * np.array([1.0, 1e200, 1.0]))
+    with pytest.raises(fl.InputError, match="overflow"):
+        fl.cbauc([1.0, 0.0, 1.0], in_pieces(table, Y), prior=fl.Prior.scaled_identity())

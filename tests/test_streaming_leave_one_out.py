@@ -171,3 +171,20 @@ def test_the_streamed_fit_copes_with_constant_and_separable_columns():
     expected = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-10)).fit(X, y)
     np.testing.assert_allclose(model[-1].coef_, expected[-1].coef_, atol=1e-4)
     assert model[-1].coef_[0, 1] == pytest.approx(0, abs=1e-9)
+
+
+def test_rows_with_equal_columns_tie_in_memory_and_in_blocks():
+    """Three binary columns: rounding decided between such rows, so memory and blocks gave 0.545 and 0.521."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, size=(40, 3)).astype(float), np.arange(40) % 2
+    model = RidgeClassifier().fit(X, y)
+    whole, blocks = fl.auc_posterior(model, X, y), fl.auc_posterior(model, in_blocks(X, y, elements=30))
+    assert whole.details["pair_auc"] == blocks.details["pair_auc"]
+    assert whole.mean == pytest.approx(blocks.mean, abs=1e-9)
+
+
+def test_a_fit_of_columns_whose_means_have_no_squares():
+    """A mean of 1e160 was squared, with a warning of NumPy's."""
+    rng = np.random.default_rng(0)
+    far, y = 1e160 + 1e150 * rng.normal(size=(40, 2)), np.arange(40) % 2
+    assert np.all(np.isfinite(fit_logistic(in_blocks(far, y, elements=20))[-1].coef_))

@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from data import noise, normal_rows
 from foldless.model.steps import own_threshold
 
-RNG = np.random.default_rng(3)
 Y = np.where(np.arange(120) % 3 == 0, "ill", "well")
-X = RNG.normal(size=(120, 4)) + 0.8 * (Y == "ill")[:, None]
+X = normal_rows(Y == "ill", 4, shift=0.8, seed=3)
 
 
 def fixed(model, **how):
@@ -103,3 +103,9 @@ def test_half_a_probability_is_not_a_decision_of_0_everywhere():
         own_threshold(fixed(Platt()).fit(X, Y))
     model = fixed(SGDClassifier(loss="modified_huber", random_state=0), threshold=0.3).fit(X, Y)
     assert own_threshold(model) == pytest.approx(-0.4)
+
+
+def test_the_other_class_has_a_threshold_of_plain_zero():
+    X, y = noise(20, 20, 3, 0)
+    post = fl.error_posterior(RidgeClassifier().fit(X, y), X, y, pos_label=0)
+    assert "threshold=0," in repr(post)

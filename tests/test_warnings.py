@@ -11,6 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
+from data import alternating
 
 
 class Halves(TransformerMixin, BaseEstimator):
@@ -26,9 +27,7 @@ class Halves(TransformerMixin, BaseEstimator):
 
 @pytest.fixture(scope="module")
 def rows():
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    return rng.normal(size=(40, 5)) + y[:, None], y
+    return alternating(40, 5, shift=1.0)
 
 
 @pytest.fixture(scope="module")
