@@ -8,10 +8,10 @@ import json
 
 import numpy as np
 import pytest
-from foldless_studies.accuracy import run
-from foldless_studies.markdown import SHOWN, markdown
-from foldless_studies.settings import Settings
-from foldless_studies.spreadsheet import csv_text, inert
+
+from foldless_studies.accuracy.report import SHOWN, page
+from foldless_studies.accuracy.run import AccuracySettings, run
+from foldless_studies.pages import csv_text, inert
 
 # Names that a file can have; the first is the classic of formula injection.
 HOSTILE = ("=cmd('calc')!A0", "+1+1", "-2+3", "@SUM(A1)", "..%2F..%2Fetc", "a|b<script>x<b>[l](u)`c`")
@@ -42,7 +42,7 @@ def out(tmp_path_factory):
     for name in HOSTILE:
         # Arrays beside X and y, named like paths: nobody asks for them.
         np.savez(data / f"{name}.npz", X=X, y=y, **{"../../escaped": y})
-    run(Settings(data=str(data), simulations=False, sizes=(40,), splits=1, methods=("loo",)), out)
+    run(AccuracySettings(data=str(data), simulations=False, sizes=(40,), splits=1, methods=("loo",)), out)
     return out
 
 
@@ -73,7 +73,7 @@ def test_markdown_shows_a_name_and_does_not_obey_it():
     """Pipes, tags, links, code and line breaks are text; the number of columns stays."""
     row = {"kind": "simulation", "scope": "cell", "cell": "a|b<script>\n[l](u)`c`\\", "C": 1.0, "method": "loo"}
     plain = {**row, "cell": "plain"}
-    hostile, harmless = (markdown([{**r, **dict.fromkeys(SHOWN)}]) for r in (row, plain))
+    hostile, harmless = (page([{**r, **dict.fromkeys(SHOWN)}]).markdown() for r in (row, plain))
     assert "| a\\|b&lt;script&gt; \\[l\\](u)\\`c\\`\\\\ | 1 | loo |" in hostile
     assert "<script>" not in hostile
     assert hostile.count("\n") == harmless.count("\n")

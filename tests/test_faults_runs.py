@@ -11,18 +11,17 @@ from functools import partial
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.accuracy import run
-from foldless_studies.settings import Settings
 
 import foldless as fl
 from foldless.cli.app import app
 from foldless.cli.plan import plan
+from foldless_studies.accuracy.run import AccuracySettings, run
 
 resource = pytest.importorskip("resource", reason="limits of a process are a matter of POSIX")
 
 PR_CAPBSET_DROP = 24  # linux/prctl.h
 MAIN = "from foldless.cli import main; main()"
-SETTINGS = Settings(quick=True, replicates=2, splits=2, sizes=(40,), methods=("loo",))
+SETTINGS = AccuracySettings(quick=True, replicates=2, splits=2, sizes=(40,), methods=("loo",))
 WORDS = ("benchmark", "accuracy", "--quick", "--replicates", "2", "--methods", "loo", "--out", "out")
 
 

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
-import sys
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 
 import pytest
+
+from foldless_studies.tools import house
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "foldless"
 # Functions that may be longer than 40 body lines: "file:name" and the reason.
 EXCUSED: dict[str, str] = {}
 
-
-def _load_house() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("house", ROOT / "benchmarks" / "house.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["house"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-house = _load_house()
 FUNCTIONS = house.functions()
 
 
@@ -68,7 +57,7 @@ def test_the_ruler_counts_body_lines_without_the_docstring(code, lines):
 
 
 def test_the_script_prints_the_figures(capsys):
-    """`python benchmarks/house.py` shows median, share and the longest functions."""
+    """`python -m foldless_studies.tools.house` shows median, share and the longest functions."""
     house.main()
     printed = capsys.readouterr().out
     assert "median function: " in printed

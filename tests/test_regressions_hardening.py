@@ -14,11 +14,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
-from foldless_studies import markdown
-from foldless_studies.speed import page, rivals
-from foldless_studies.spreadsheet import inert
-from foldless_studies.store import Store
-from foldless_studies.workers import Workers
 from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -29,6 +24,10 @@ from foldless.cli.app import app
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart, take_classes_apart
+from foldless_studies.pages import escaped, inert
+from foldless_studies.runs import Workers
+from foldless_studies.speed import page, rivals
+from foldless_studies.store import Store
 
 # ---- fits without a penalty, and rows that hold up a weight alone
 
@@ -194,7 +193,7 @@ def test_json_of_an_answer_holds_no_character_that_a_terminal_obeys(forged):
 def test_tables_of_experiments_hold_no_character_that_a_terminal_obeys():
     """CSV and Markdown are read with cat, too."""
     assert inert("red\x1b[31m\u202e") == "red\\x1b[31m\\u202e"
-    assert markdown.inert("red\x1b[31m") == "red\\\\x1b\\[31m"
+    assert escaped("red\x1b[31m") == "red\\\\x1b\\[31m"
 
 
 @pytest.mark.parametrize("text", ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1"])

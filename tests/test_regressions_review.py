@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.cli import benchmark_accuracy, benchmark_speed, reproduce
 from scipy.special import ndtr
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -13,6 +12,9 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
+import foldless_studies.accuracy.run
+import foldless_studies.paper.run
+import foldless_studies.speed.run
 from foldless.cli.app import app
 from foldless.findings.rows import category_starts, exact_copies
 from foldless.honest.statistic import degrees_of_freedom, noise_in_mean, statistic_of_scores
@@ -275,8 +277,8 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    for module in (benchmark_accuracy, benchmark_speed, reproduce):
-        monkeypatch.setattr(module, "run", interrupted)
+    for study in (foldless_studies.accuracy, foldless_studies.speed, foldless_studies.paper):
+        monkeypatch.setattr(study.run, "run", interrupted)
     for command in (["benchmark", "accuracy"], ["benchmark", "speed"], ["reproduce", "fig1"]):
         result = CliRunner().invoke(app, [*command, "--quick", "--out", str(tmp_path / "out")])
         assert result.exit_code == 130

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from foldless_studies.paper.run import Settings, run
-from foldless_studies.runner import work
-from foldless_studies.store import Store
-from foldless_studies.workers import Workers
 
 import foldless as fl
 from foldless.cli.app import app
 from foldless.tables import schedulers
+from foldless_studies.paper.run import PaperSettings, run
+from foldless_studies.runs import Workers, work
+from foldless_studies.store import Store
 
 
 def command(*words):
@@ -48,7 +47,7 @@ def alone(tmp_path_factory) -> bytes:
     return csv_of(folder)
 
 
-SMALL = Settings("fig3", iterations=2, quick=True)
+SMALL = PaperSettings("fig3", iterations=2, quick=True)
 
 
 def csv_of(folder: Path) -> bytes:

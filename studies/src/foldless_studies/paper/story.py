@@ -1,4 +1,4 @@
-"""The page of one item: what was done, the picture, the figures behind it, and what they say."""
+"""The pages: one for each item, with what was done, the picture and what the figures say, and the index of all."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from foldless_studies.estimators import ESTIMATORS
+from foldless_studies.pages import Block, Heading, Image, Page, Points, Table, Text, number
 from foldless_studies.paper import findings
-from foldless_studies.paper.about_meg import is_stand_in
 from foldless_studies.paper.figure import title as title_of_figure
-from foldless_studies.paper.items import Item
-from foldless_studies.paper.page import Block, Heading, Image, Page, Points, Table, Text, number
-from foldless_studies.paper.summary import title_of
+from foldless_studies.paper.findings import is_stand_in
+from foldless_studies.paper.items import ITEMS, Item
 
 COMMON = (
     "The classifier is L2 logistic regression with C = 1 (LIBLINEAR, with an intercept), fitted once per sample; all "
@@ -103,7 +103,7 @@ def pooled(item: Item, summary: dict[str, Any]) -> Table:
         known = [row for row in rows if row["units"]]
         cover = [(r["coverage90"], r["coverage_units"]) for r in known if r["coverage90"] is not None]
         figures = [average(known, q) for q in ("mae", "sd", "bias")]
-        lines.append([*map(str, where), title_of(name), *(number(v, 4) for v in figures),
+        lines.append([*map(str, where), ESTIMATORS[name].title, *(number(v, 4) for v in figures),
                       number(_weighted(cover), 2), f"{len(known)} of {len(rows)}"])  # fmt: skip
     return Table([*keys, "estimator", "MAE", "SD", "bias", "cover 90", "points"], lines)
 
@@ -130,7 +130,7 @@ def _weighted(pairs: list[tuple[float, int]]) -> float | None:
 
 def seconds(summary: dict[str, Any]) -> Table:
     """Milliseconds of every estimator."""
-    rows = [[("one fit" if n == "fit" else title_of(n)), number(None if s is None else 1000 * s, 2)]
+    rows = [[("one fit" if n == "fit" else ESTIMATORS[n].title), number(None if s is None else 1000 * s, 2)]
             for n, s in summary["seconds"].items()]  # fmt: skip
     return Table(["", "milliseconds"], rows)
 
@@ -138,7 +138,7 @@ def seconds(summary: dict[str, Any]) -> Table:
 def missing(summary: dict[str, Any]) -> list[Block]:
     """How often an estimator had no value."""
     counts = {name: n for name, n in summary["missing"].items() if n}
-    points = [f"{title_of(name)}: no value in {n} of {summary['trials']} trials" for name, n in counts.items()]
+    points = [f"{ESTIMATORS[name].title}: no value in {n} of {summary['trials']} trials" for name, n in counts.items()]
     return [Heading("Missing"), Points(points)] if points else []
 
 
@@ -147,3 +147,38 @@ def provenance(summary: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {v}" for name, v in summary["versions"].items())
     notes = "".join(f" Note: {note}." for note in summary["notes"])
     return f"Seed {summary['settings']['seed']}; {versions}.{notes}"
+
+
+# ---- The index: all items on one page, beside what was published, and where they differ.
+
+OPENING = (
+    "Every table and figure of S. S. Hassan, H. Huttunen, J. Niemi and J. Tohka, *Bayesian receiver operating "
+    "characteristic metric for linear classifiers* (Pattern Recognition Letters, 2019), run again. Solid lines in the "
+    "paper's colours are its estimators as published: CV-AUC red, EBAUC blue, CBAUC green, sample-binormal pink. "
+    "Dashed lines are the same as usually computed. Black is foldless."
+).replace("*", "")
+
+
+def index(summaries: list[dict[str, Any]], left_out: dict[str, str]) -> Page:
+    """The index of these items."""
+    by_name = {summary["item"]: summary for summary in summaries}
+    blocks: list[Block] = [Text(OPENING)]
+    blocks += [Points([f"**{name} is missing here**: {why}" for name, why in left_out.items()])] if left_out else []
+    short = findings.in_short(by_name)
+    if short:
+        blocks += [Heading("Where the paper's numbers do not come back, or mean something else"), Points(short)]
+    panels, cost = findings.all_panels(by_name), findings.seconds(by_name)
+    blocks += [Heading("All panels"), Text(RATIOS), *panels] if panels else []
+    blocks += [Text(cost)] if cost else []
+    for summary in summaries:
+        item = ITEMS[summary["item"]]
+        blocks += [Heading(title_of_figure(item, summary)), *opening(item, summary), *findings.of(item, summary)]
+        blocks += [Text(f"[All figures of {item.name}]({item.name}.md) - [summary]({item.name}.json) - "
+                        f"`{summary['command']}`")]  # fmt: skip
+    return Page("The paper, reproduced", blocks)
+
+
+RATIOS = (
+    "Mean absolute errors relative to standard 5-fold cross-validation (below 1: more accurate), and coverage of 90 % "
+    "intervals, on the points of a panel at which all of them have a value."
+)

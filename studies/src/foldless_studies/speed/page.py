@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from foldless_studies.markdown import inert
-from foldless_studies.paper.page import Block, Heading, Page, Table, Text
-from foldless_studies.speed import datasets, growth, imports, many, memory, one_pass, rivals
+from foldless_studies.pages import Block, Heading, Page, Table, Text, escaped
+from foldless_studies.speed import rivals, subjects
 
 Result = dict[str, Any]
 
@@ -49,7 +48,7 @@ def _bounds(goal: dict[str, Any]) -> str:
 def _one_pass(results: list[Result]) -> list[Block]:
     header = ["X", "cbauc", "/ X @ w", "/ X.sum()", "noise"]
     rows = [
-        [r["name"], span(_seconds(r, one_pass.OURS)), times(r["ratio_product"]), times(r["ratio_sum"]), _noise(r)]
+        [r["name"], span(_seconds(r, subjects.CBAUC)), times(r["ratio_product"]), times(r["ratio_sum"]), _noise(r)]
         for r in results
     ]
     about = "CBAUC of one classifier, relative to one pass over X. The last shape shows the fixed cost of a call."
@@ -59,7 +58,13 @@ def _one_pass(results: list[Result]) -> list[Block]:
 def _many(results: list[Result]) -> list[Block]:
     header = ["X, classifiers", "cbauc", "X @ W", "cbauc / X @ W", "noise"]
     rows = [
-        [r["name"], span(_seconds(r, many.OURS)), span(_seconds(r, many.PRODUCT)), times(r["ratio_product"]), _noise(r)]
+        [
+            r["name"],
+            span(_seconds(r, subjects.CBAUC)),
+            span(_seconds(r, subjects.PRODUCT)),
+            times(r["ratio_product"]),
+            _noise(r),
+        ]
         for r in results
     ]
     return [Heading("Many classifiers at once"), Table(header, rows)]
@@ -135,7 +140,7 @@ def _datasets(results: list[Result]) -> list[Block]:
     header = ["set", "N x P", "foldless", "5-fold CV", "CV / foldless", "AUC foldless (95 %)", "AUC CV", "noise"]
     rows = [
         [
-            inert(r["name"]),
+            escaped(r["name"]),
             f"{r['N']:,} x {r['P']:,}",
             span(_seconds(r, rivals.WITH_FIT)),
             span(_seconds(r, rivals.CV5)),
@@ -150,13 +155,13 @@ def _datasets(results: list[Result]) -> list[Block]:
 
 
 SECTIONS: dict[str, Callable[[list[Result]], list[Block]]] = {
-    one_pass.SUBJECT: _one_pass,
-    many.SUBJECT: _many,
-    growth.SUBJECT: _growth,
-    rivals.SUBJECT: _rivals,
-    memory.SUBJECT: _memory,
-    imports.SUBJECT: _imports,
-    datasets.SUBJECT: _datasets,
+    subjects.ONE_PASS.name: _one_pass,
+    subjects.MANY.name: _many,
+    subjects.GROWTH.name: _growth,
+    rivals.RIVALS.name: _rivals,
+    subjects.MEMORY.name: _memory,
+    subjects.IMPORTS.name: _imports,
+    rivals.DATA_SETS.name: _datasets,
 }
 
 
