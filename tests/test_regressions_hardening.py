@@ -206,7 +206,7 @@ def test_names_of_data_sets_are_text_in_the_speed_tables():
     """File names of a folder that somebody sent."""
     timings = {name: {"seconds": 0.1, "noise": 0.0} for name in (rivals.WITH_FIT, rivals.CV5)}
     result = {"name": "a|b<script>[l](u)", "N": 9, "P": 2, "ratio_cv5": 2.0, "auc": 0.5, "interval": [0.4, 0.6]}
-    *_, table = page._datasets([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
+    *_, table = page.DATA_SETS([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
     assert "<script>" not in table.markdown()
     assert "| a\\|b&lt;script&gt;\\[l\\](u) |" in table.markdown()
 

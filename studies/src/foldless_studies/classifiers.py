@@ -7,6 +7,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.svm import LinearSVC
 
 from foldless_studies.choices import LOGISTIC
 from foldless_studies.sampling import Floats, Sample
@@ -14,27 +17,11 @@ from foldless_studies.sampling import Floats, Sample
 MAX_ITER = 10_000
 
 
-def _logistic(C: float, sample: Sample) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=C, max_iter=MAX_ITER)
-
-
-def _ridge(C: float, sample: Sample) -> Any:
-    from sklearn.linear_model import RidgeClassifier
-
-    return RidgeClassifier(alpha=1 / C)
-
-
 def _svm(C: float, sample: Sample) -> Any:
-    from sklearn.svm import LinearSVC
-
     return LinearSVC(C=C, max_iter=MAX_ITER, random_state=0)
 
 
 def _lda(C: float, sample: Sample) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
     return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage(C, sample))
 
 
@@ -48,8 +35,6 @@ def shrinkage(C: float, sample: Sample) -> float:
 
 
 def _l1(C: float, sample: Sample) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
     # Before scikit-learn 1.8 l1_ratio does nothing unless the penalty is named.
     old = LogisticRegression().get_params()["penalty"] == "l2"
     lasso: dict[str, Any] = {"penalty": "l1"} if old else {"l1_ratio": 1.0}
@@ -57,8 +42,8 @@ def _l1(C: float, sample: Sample) -> Any:
 
 
 CLASSIFIERS: dict[str, Callable[[float, Sample], Any]] = {
-    "logistic": _logistic,
-    "ridge": _ridge,
+    "logistic": lambda C, sample: LogisticRegression(C=C, max_iter=MAX_ITER),
+    "ridge": lambda C, sample: RidgeClassifier(alpha=1 / C),
     "svm": _svm,
     "lda": _lda,
     "l1": _l1,
@@ -76,18 +61,10 @@ def weights_of(model: Any) -> Floats:
 
 
 def _liblinear(*, C: float = 1.0, fit_intercept: bool = True, tol: float = 1e-4) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
     # LIBLINEAR's primal solver draws no random numbers; the seed keeps scikit-learn from asking for one.
     return LogisticRegression(
         C=C, solver="liblinear", fit_intercept=fit_intercept, tol=tol, max_iter=1000, random_state=0
     )
-
-
-def _converged() -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(tol=1e-6, max_iter=10_000)
 
 
 RECIPES: dict[str, Callable[[], Any]] = {
@@ -95,7 +72,7 @@ RECIPES: dict[str, Callable[[], Any]] = {
     "liblinear": _liblinear,
     # As in the authors' ovarian script: `train -s 0 -c 1` has no bias term and stops at 0.01.
     "authors": partial(_liblinear, fit_intercept=False, tol=0.01),
-    "converged": _converged,
+    "converged": partial(LogisticRegression, tol=1e-6, max_iter=10_000),
     "no-intercept": partial(_liblinear, fit_intercept=False),
     "no-intercept, C=10": partial(_liblinear, C=10.0, fit_intercept=False),
 }

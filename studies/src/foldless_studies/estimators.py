@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import thread_time
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 import foldless as fl
 from foldless_studies.classifiers import weights_of
+from foldless_studies.runs import short
 from foldless_studies.sampling import WIDE, Floats, Known, Labels, Sample
 
 BOOTSTRAPS = 50
@@ -55,6 +57,32 @@ class Answer:
 Method = Callable[[Any, Sample, int], Answer]
 
 
+def asked(
+    method: Method,
+    model: Any,
+    sample: Sample,
+    seed: int,
+    *,
+    rank: Callable[[Answer], float | None],
+    also: Callable[[Answer], dict[str, Any]] = lambda answer: {},
+) -> dict[str, Any]:
+    """The estimate, what else is read off the answer, and the seconds for both; or why there is none."""
+    # Processor time of this thread: on a busy machine the clock on the wall measures the others.
+    start = thread_time()
+    try:
+        answer = method(model, sample, seed)
+        figures = {"estimate": answer.estimate, **also(answer)}
+    except fl.FoldlessError as err:
+        return {"failed": str(err)}
+    seconds = thread_time() - start
+    figures["rank"] = rank(answer)
+    return {**{name: _short(value) for name, value in figures.items()}, "seconds": round(seconds, 6)}
+
+
+def _short(value: Any) -> Any:
+    return [short(v) for v in value] if isinstance(value, list) else short(value)
+
+
 def _of_posterior(posterior: fl.AUCPosterior) -> Answer:
     return Answer(posterior.mean, posterior.sd, posterior.ppf, posterior.cdf)
 
@@ -74,19 +102,14 @@ def _student_cdf(center: float, se: float, df: int, a: Floats) -> Floats:
     return np.where(a >= 1, 1.0, np.where(a < 0, 0.0, inside))
 
 
-def _loo(model: Any, sample: Sample, seed: int) -> Answer:
-    return _of_posterior(fl.auc_posterior(model, sample.X, sample.y))
-
-
-def _in_sample(model: Any, sample: Sample, seed: int) -> Answer:
-    return _of_posterior(fl.auc_posterior(model, sample.X, sample.y, method="in-sample"))
+def _posterior(model: Any, sample: Sample, seed: int, **options: Any) -> Answer:
+    return _of_posterior(fl.auc_posterior(model, sample.X, sample.y, **options))
 
 
 def _adaptive(model: Any, sample: Sample, seed: int) -> Answer:
     if sample.n_features > WIDE:
         raise fl.InputError(f"only asked up to {WIDE} columns")
-    prior = fl.Prior.adaptive()
-    return _of_posterior(fl.auc_posterior(model, sample.X, sample.y, method="in-sample", prior=prior))
+    return _posterior(model, sample, seed, method="in-sample", prior=fl.Prior.adaptive())
 
 
 def _folds(repeats: int, model: Any, sample: Sample, seed: int) -> Answer:
@@ -104,8 +127,8 @@ def _pairs(model: Any, sample: Sample, seed: int) -> Answer:
 
 OURS, PAPER, CV5, CV5X5 = "loo", "in-sample", "cv5", "cv5x5"
 METHODS: dict[str, Method] = {
-    OURS: _loo,
-    PAPER: _in_sample,
+    OURS: _posterior,
+    PAPER: partial(_posterior, method="in-sample"),
     "adaptive": _adaptive,
     CV5: partial(_folds, 1),
     CV5X5: partial(_folds, 5),

@@ -13,16 +13,14 @@ from scipy.special import ndtri
 import foldless as fl
 from foldless_studies.data import class_counts, load, npz_files, split, unusable
 from foldless_studies.populations import Drawn, Population
-from foldless_studies.sampling import AtChance, Floats, HeldOut, Labels, Sample, Truth, source, standardized
+from foldless_studies.sampling import AtChance, Cell, Floats, HeldOut, Labels, Sample, Truth, source, standardized
 
 REAL, SHUFFLED = "real", "shuffled"
 
 
-class AccuracyCell(Protocol):
+class AccuracyCell(Cell, Protocol):
     """A `Cell` with what results are grouped by: `group` is the simulated family, or the data set."""
 
-    @property
-    def name(self) -> str: ...
     @property
     def kind(self) -> str: ...
     @property
@@ -31,7 +29,6 @@ class AccuracyCell(Protocol):
     def n(self) -> int: ...
     @property
     def labels(self) -> str: ...
-    def draw(self, seed: int, replicate: int) -> Sample: ...
 
 
 # ---- Simulated families.

@@ -3,39 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from time import thread_time
 from typing import Any
 
 import numpy as np
 
 import foldless as fl
+from foldless_studies import runs
 from foldless_studies.accuracy.cells import AccuracyCell, data_cells, simulated_cells
 from foldless_studies.accuracy.report import draw, page
 from foldless_studies.accuracy.results import Results, as_csv, summarize
 from foldless_studies.choices import DEFAULT_METHODS
 from foldless_studies.classifiers import CLASSIFIERS, ROTATABLE, weights_of
-from foldless_studies.estimators import METHODS, Answer
-from foldless_studies.runs import (
-    Progress,
-    Settings,
-    Team,
-    alone,
-    completed,
-    quietly,
-    refuse_unknown,
-    short,
-    versions,
-)
-from foldless_studies.sampling import Known, Sample, Task, narrowed, small_seed
+from foldless_studies.estimators import METHODS, Answer, asked
+from foldless_studies.sampling import Task, narrowed, small_seed
 from foldless_studies.store import Store
 
 
 @dataclass(frozen=True)
-class AccuracySettings(Settings):
+class AccuracySettings(runs.Settings):
     """Where samples come from, how many of them, which classifier and which methods.
 
     `sizes` are the training rows of data sets; the Gaussian simulations have sizes of their own.
@@ -54,8 +42,8 @@ class AccuracySettings(Settings):
     quick: bool = False
 
     def __post_init__(self) -> None:
-        refuse_unknown("classifier", [self.classifier], CLASSIFIERS)
-        refuse_unknown("method", self.methods, METHODS)
+        runs.refuse_unknown("classifier", [self.classifier], CLASSIFIERS)
+        runs.refuse_unknown("method", self.methods, METHODS)
         for name in ("sizes", "Cs", "methods"):
             values = getattr(self, name)
             if not values or len(set(values)) < len(values):
@@ -106,7 +94,7 @@ class Plan:
 
 def perform(task: Task[AccuracyCell], settings: AccuracySettings) -> dict[str, Any]:
     """The result of a task as plain data: one entry per C, in each one per method."""
-    with quietly():
+    with runs.quietly():
         return _performed(task, settings)
 
 
@@ -116,41 +104,17 @@ def _performed(task: Task[AccuracyCell], settings: AccuracySettings) -> dict[str
     models = [CLASSIFIERS[settings.classifier](C, sample).fit(sample.X, sample.y) for C in settings.Cs]
     truths = sample.truth(np.column_stack([weights_of(m) for m in models]))
     seed = small_seed(settings.seed, task.key, "method")
-    fits = [
-        {
-            "C": C,
-            "truth": short(known.auc),
-            "truth_se": short(known.se),
-            "methods": _asked(model, sample, known, settings.methods, seed),
-        }
-        for C, model, known in zip(settings.Cs, models, truths, strict=True)
-    ]
+    fits = []
+    for C, model, known in zip(settings.Cs, models, truths, strict=True):
+        place = partial(Answer.rank, known=known)
+        ask = partial(asked, model=model, sample=sample, seed=seed, rank=place, also=_spread)
+        answers = {name: ask(METHODS[name]) for name in settings.methods}
+        fits.append({"C": C, "truth": runs.short(known.auc), "truth_se": runs.short(known.se), "methods": answers})
     return {"task": task.key, "p": sample.n_features, "fits": fits}
 
 
-def _asked(model: Any, sample: Sample, known: Known, methods: Sequence[str], seed: int) -> dict[str, Any]:
-    return {name: _one(name, model, sample, known, seed) for name in methods}
-
-
-def _one(name: str, model: Any, sample: Sample, known: Known, seed: int) -> dict[str, Any]:
-    # Processor time of this thread: on a busy machine the clock on the wall measures the others.
-    start = thread_time()
-    try:
-        answer = METHODS[name](model, sample, seed)
-        ends = answer.ends()
-    except fl.FoldlessError as err:
-        return {"failed": str(err)}
-    seconds = thread_time() - start
-    return {**_measured(answer, ends, known), "seconds": round(seconds, 6)}
-
-
-def _measured(answer: Answer, ends: list[float | None], known: Known) -> dict[str, Any]:
-    return {
-        "estimate": short(answer.estimate),
-        "sd": short(answer.sd),
-        "ends": [short(end) for end in ends],
-        "rank": short(answer.rank(known)),
-    }
+def _spread(answer: Answer) -> dict[str, Any]:
+    return {"sd": answer.sd, "ends": answer.ends()}
 
 
 # ---- The run.
@@ -160,14 +124,14 @@ def run(
     settings: AccuracySettings,
     folder: Path,
     *,
-    team: Team = alone,
+    team: runs.Team = runs.alone,
     resume: bool = False,
-    progress: Progress | None = None,
+    progress: runs.Progress | None = None,
 ) -> dict[str, Any]:
     """Do all tasks, write results.csv, summary.json, summary.md and (with matplotlib) accuracy.png; the summary."""
     plan, store = Plan.of(settings), Store(folder)
-    record = {**settings.as_dict(), "versions": versions()}
-    lines = completed(
+    record = {**settings.as_dict(), "versions": runs.versions()}
+    lines = runs.completed(
         plan.tasks, partial(perform, settings=settings), store, record, team=team, resume=resume, progress=progress
     )
     return conclude(plan, lines, store)
@@ -180,7 +144,7 @@ def conclude(plan: Plan, lines: list[dict[str, Any]], store: Store) -> dict[str,
     summary = {
         "settings": plan.settings.published(),
         "seed": plan.settings.seed,
-        "versions": versions(),
+        "versions": runs.versions(),
         "tasks": len(plan.tasks),
         "skipped": list(plan.skipped),
         "table": table,

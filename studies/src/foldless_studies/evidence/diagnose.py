@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -36,17 +37,8 @@ def clean(rng: Rng, N: int, P: int) -> Data:
     return Population("clean", tuple(shift.tolist())).rows(y, rng), y
 
 
-def equal_copies(rng: Rng, N: int, P: int) -> Data:
-    """A third of the rows repeat others."""
-    return _copied(rng, N, P, 0.0)
-
-
-def near_copies(rng: Rng, N: int, P: int) -> Data:
-    """The same, measured twice."""
-    return _copied(rng, N, P, 0.02)
-
-
-def _copied(rng: Rng, N: int, P: int, noise: float) -> Data:
+def copied(noise: float, rng: Rng, N: int, P: int) -> Data:
+    """A third of the rows repeat others, exactly or with noise, as if measured twice."""
     X, y = clean(rng, 2 * N // 3, P)
     again = rng.permutation(len(y))[: N // 3]
     order = rng.permutation(len(y) + len(again))
@@ -67,29 +59,20 @@ def unequal(rng: Rng, N: int, P: int) -> Data:
     return np.where(y[:, None] == 1, centre + 2 * (X - centre), X), y
 
 
-def label(rng: Rng, N: int, P: int) -> Data:
-    """One column is the label."""
-    return _leaked(rng, N, P, 0.0)
-
-
-def noisy_label(rng: Rng, N: int, P: int) -> Data:
-    """One column is the label with noise."""
-    return _leaked(rng, N, P, 0.1)
-
-
-def _leaked(rng: Rng, N: int, P: int, noise: float) -> Data:
+def leaked(noise: float, rng: Rng, N: int, P: int) -> Data:
+    """One column is the label, with noise."""
     X, y = clean(rng, N, P)
     X[:, rng.integers(P)] = y + noise * rng.standard_normal(N)
     return X, y
 
 
 FAULTS: dict[str, tuple[Callable[[Rng, int, int], Data], str]] = {
-    "equal copies": (equal_copies, "copies"),
-    "near copies": (near_copies, "copies"),
+    "equal copies": (partial(copied, 0.0), "copies"),
+    "near copies": (partial(copied, 0.02), "copies"),
     "log-normal columns": (log_normal, "heavy tails"),
     "variances 4 : 1": (unequal, "unequal variances"),
-    "label as a column": (label, "leak"),
-    "label with noise": (noisy_label, "leak"),
+    "label as a column": (partial(leaked, 0.0), "leak"),
+    "label with noise": (partial(leaked, 0.1), "leak"),
 }
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 import foldless as fl
-from foldless.tables import torch_sums
+from foldless_studies.pages import Page, Table, Text
 
 LIMITS = {"one": 0.60, "many": 0.80, "float64": 1e-6, "float32": 1e-4}
 
@@ -113,46 +113,14 @@ def measured(dtype: torch.dtype, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def swept(dtype: torch.dtype, args: argparse.Namespace) -> None:
-    """Times for one precision by the size of blocks, and of each kernel alone."""
-    X, y, W = make_table(args.rows, args.columns, args.classifiers, dtype)
-    kept = torch_sums.CUDA_BLOCK_SCORES
-    for exponent in args.sweep:
-        torch_sums.CUDA_BLOCK_SCORES = 1 << exponent
-        ms = 1e3 * seconds(lambda: fl.cbauc(W, X, y), args.repeats)
-        print(f"    blocks of 2^{exponent} scores: {ms:.2f} ms", flush=True)
-    torch_sums.CUDA_BLOCK_SCORES = kept
-    for name, call in pieces(X, y, W).items():
-        print(f"    {name}: {1e3 * seconds(call, args.repeats):.3f} ms", flush=True)
-
-
-def pieces(X: torch.Tensor, y: torch.Tensor, W: torch.Tensor) -> dict[str, Callable[[], Any]]:
-    """The kernels that the answer is made of, one by one, and some that it could be made of."""
-    Z, w = X @ W, W[:, 0].contiguous()
-    shift, z = Z[:1024].mean(dim=0), X @ w
-    members = torch.stack([y == 0, y == 1]).to(X.dtype)
-    mse = torch.nn.functional.mse_loss
-    return {
-        "matmul": lambda: torch.matmul(X, W),
-        "class sums": lambda: members @ Z,
-        "squared distance from the shift": lambda: mse(Z, shift.expand_as(Z), reduction="none"),
-        "mv": lambda: torch.mv(X, w),
-        "sums of one": lambda: torch_sums._sums_of_one(z, y),
-        "scores and class sums, no host work": lambda: torch_sums.launched(X, y, w).collect(),
-        "cbauc on 1,000 rows (the host's share)": lambda: fl.cbauc(w, X[:1000], y[:1000]),
-    }
-
-
 def verdict(r: dict[str, Any]) -> list[str]:
     """Which limits are met."""
+    difference = max(r["difference_one"], r["difference_many"])
     checks = {
         f"K = 1 at {r['one_of_nominal']:.0%} of the nominal bandwidth": r["one_of_nominal"] >= LIMITS["one"],
         f"K = 1 at {r['one_of_copy']:.0%} of the bandwidth of a copy": r["one_of_copy"] >= LIMITS["one"],
         f"K = many at {r['matmul_share']:.0%} of matmul alone": r["matmul_share"] >= LIMITS["many"],
-        f"difference to the CPU {max(r['difference_one'], r['difference_many']):.1e}": max(
-            r["difference_one"], r["difference_many"]
-        )
-        <= LIMITS[r["dtype"]],
+        f"difference to the CPU {difference:.1e}": difference <= LIMITS[r["dtype"]],
     }
     return [f"{'met ' if ok else 'MISSED'}  {r['dtype']}: {text}" for text, ok in checks.items()]
 
@@ -176,25 +144,21 @@ ROWS = (
 )
 
 
-def table(results: list[dict[str, Any]], args: argparse.Namespace) -> str:
-    """Markdown."""
-    lines = [
-        "# foldless on a GPU",
-        "",
+def page(results: list[dict[str, Any]], args: argparse.Namespace) -> Page:
+    """The table, and how it was made."""
+    about = (
         f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, CUDA {torch.version.cuda}; N = {args.rows:,}, "
         f"P = {args.columns:,}, many = {args.classifiers}. TF32 is off. Products are in the precision of X; the "
         f"moments of one classifier are accumulated in float64, those of many within a block in the precision of X, "
         f"about a shift, and over blocks in float64. Made by "
-        f"`python -m foldless_studies.evidence.gpu --out results`; medians of {args.repeats} runs.",
-        "",
-        "| | " + " | ".join(r["dtype"] for r in results) + " |",
-        "|---|" + "--:|" * len(results),
-    ]
-    lines += [f"| {name} | " + " | ".join(format(r[key], spec) for r in results) + " |" for name, key, spec in ROWS]
-    return "\n".join(lines) + "\n"
+        f"`python -m foldless_studies.evidence.gpu --out results`; medians of {args.repeats} runs."
+    )
+    rows = [[name, *(format(r[key], spec) for r in results)] for name, key, spec in ROWS]
+    return Page("foldless on a GPU", [Text(about), Table(["", *(r["dtype"] for r in results)], rows)])
 
 
 def main() -> None:
+    """Measure, say which limits are met, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, help="folder for gpu.json and gpu.md")
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -202,9 +166,6 @@ def main() -> None:
     parser.add_argument("--classifiers", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=60)
     parser.add_argument("--nominal", type=float, default=4.8, help="nominal memory bandwidth in TB/s (H200: 4.8)")
-    parser.add_argument(
-        "--sweep", type=int, nargs="*", default=[], help="also time blocks of 2^these scores, and every kernel alone"
-    )
     args = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("no CUDA device: this benchmark measures a GPU")
@@ -213,9 +174,7 @@ def main() -> None:
     for dtype in (torch.float32, torch.float64):
         results.append(measured(dtype, args))
         print("\n".join(verdict(results[-1])), flush=True)
-        if args.sweep:
-            swept(dtype, args)
-    text = table(results, args)
+    text = page(results, args).markdown()
     print("\n" + text)
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)

@@ -13,16 +13,19 @@
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import foldless as fl
+from foldless_studies.pages import Page, Table, Text
 
 LIMIT_MB, TOLERANCE = 500, 1e-10
 SEED = 20240229
@@ -87,9 +90,6 @@ def blocks_of(X: Any, y: np.ndarray, height: int = 2_000) -> Any:
 
 def evaluate(X: Any, y: np.ndarray, fit: bool) -> dict[str, Any]:
     """Every answer with its peak of memory and its time."""
-    import foldless as fl
-    from foldless.streaming import fit_logistic
-
     W = weights_of(X.shape[1], 64)
     chunks = blocks_of(X[:, :FIT_COLUMNS], y)
     tasks: dict[str, Any] = {
@@ -100,7 +100,7 @@ def evaluate(X: Any, y: np.ndarray, fit: bool) -> dict[str, Any]:
     }
     if fit:
         name = f"logistic fit and leave-one-out, {FIT_COLUMNS} columns"
-        tasks[name] = lambda: fl.auc_posterior(fit_logistic(chunks), chunks).interval()
+        tasks[name] = lambda: fl.auc_posterior(fl.streaming.fit_logistic(chunks), chunks).interval()
     return {name: _measured(task) for name, task in tasks.items()}
 
 
@@ -114,8 +114,6 @@ def _measured(task: Any) -> dict[str, Any]:
 def evaluate_sparse() -> dict[str, Any]:
     """Rows with 100 of 100,000 columns filled; in dense form they would take 800 kB each."""
     import scipy.sparse as sp
-
-    import foldless as fl
 
     rng = np.random.default_rng(SEED)
     rows, columns, filled = 100_000, 100_000, 100
@@ -133,14 +131,16 @@ def evaluate_sparse() -> dict[str, Any]:
     return {"table_mb": size, "dense_mb": rows * columns * 8 / 2**20, "before_mb": before, "results": results}
 
 
-def in_fresh_process(code: list[str]) -> dict[str, Any]:
-    """Run this module with other options and read the JSON that it prints last."""
-    done = subprocess.run(
-        [sys.executable, "-m", "foldless_studies.evidence.memory", *code], stdout=subprocess.PIPE, text=True
-    )
-    if done.returncode:
-        raise SystemExit("the measuring process failed")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+def evaluate_file(path: Path, fit: bool) -> dict[str, Any]:
+    """The same for a memory map of a file."""
+    X = np.load(path, mmap_mode="r")
+    return evaluate(X, labels_of(X.shape[0]), fit)
+
+
+def in_fresh_process(call: Callable[..., dict[str, Any]], *args: Any) -> dict[str, Any]:
+    """The answer of a function in a new interpreter, which holds nothing of this one."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(call, *args).result()
 
 
 def differences(path: Path, rows: int) -> float:
@@ -150,31 +150,25 @@ def differences(path: Path, rows: int) -> float:
     return max(float(np.max(np.abs(np.subtract(mapped[k]["answer"], copied[k]["answer"])))) for k in mapped)
 
 
-def table(big: dict[str, Any], gap: float, sparse: dict[str, Any], args: argparse.Namespace) -> str:
-    """Markdown."""
-    size = args.rows * args.columns * 8 / 1e9
-    lines = [
-        "# Memory of tables larger than memory",
-        "",
-        f"A memory map of {args.rows:,} x {args.columns:,} float64 ({size:.1f} GB), evaluated in a fresh process. "
-        f"Peak of anonymous memory (`RssAnon`), sampled every 5 ms; the interpreter with NumPy, SciPy and scikit-learn "
-        f"is part of it. Made by `python -m foldless_studies.evidence.memory`.",
-        "",
-        "| | peak, MB | before, MB | seconds |",
-        "|---|--:|--:|--:|",
-    ]
-    rows = {**big, **sparse["results"]}
-    lines += [f"| {k} | {r['peak_mb']:.0f} | {r['before_mb']:.0f} | {r['seconds']:.1f} |" for k, r in rows.items()]
-    lines += [
-        "",
+def page(big: dict[str, Any], gap: float, sparse: dict[str, Any], args: argparse.Namespace) -> Page:
+    """The table, the limits, and how it was made."""
+    about = (
+        f"A memory map of {args.rows:,} x {args.columns:,} float64 ({args.rows * args.columns * 8 / 1e9:.1f} GB), "
+        f"evaluated in a fresh process. Peak of anonymous memory (`RssAnon`), sampled every 5 ms; the interpreter with "
+        f"NumPy, SciPy and scikit-learn is part of it. Made by `python -m foldless_studies.evidence.memory`."
+    )
+    cells = {name: (r["peak_mb"], r["before_mb"], r["seconds"]) for name, r in {**big, **sparse["results"]}.items()}
+    rows = [[name, f"{peak:.0f}", f"{before:.0f}", f"{s:.1f}"] for name, (peak, before, s) in cells.items()]
+    limits = (
         f"Limit: {LIMIT_MB} MB for every row about the memory map. Largest difference to the same answers from "
-        f"{args.part:,} of the rows in ordinary memory: {gap:.1e} (limit {TOLERANCE:.0e}).",
-        "",
+        f"{args.part:,} of the rows in ordinary memory: {gap:.1e} (limit {TOLERANCE:.0e})."
+    )
+    about_sparse = (
         f"Sparse: 100,000 x 100,000 at a density of 0.1 %, {sparse['table_mb']:.0f} MB in CSR form and "
-        f"{sparse['dense_mb'] / 1024:.0f} GB in dense form. 'Before' includes the table.",
-        "",
-    ]
-    return "\n".join(lines)
+        f"{sparse['dense_mb'] / 1024:.0f} GB in dense form. 'Before' includes the table."
+    )
+    table = Table(["", "peak, MB", "before, MB", "seconds"], rows)
+    return Page("Memory of tables larger than memory", [Text(about), table, Text(limits), Text(about_sparse)])
 
 
 def check(big: dict[str, Any], gap: float, sparse: dict[str, Any]) -> None:
@@ -186,6 +180,7 @@ def check(big: dict[str, Any], gap: float, sparse: dict[str, Any]) -> None:
 
 
 def main() -> None:
+    """Make the table, evaluate it, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, help="where the temporary file goes; it needs 6 GB")
     parser.add_argument("--out", type=Path, help="folder for memory.md")
@@ -193,27 +188,14 @@ def main() -> None:
     parser.add_argument("--columns", type=int, default=1_000)
     parser.add_argument("--part", type=int, default=50_000, help="rows that are also evaluated in memory")
     parser.add_argument("--no-fit", action="store_true", help="skip the fit, which reads the table a dozen times")
-    parser.add_argument("--evaluate", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--sparse", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.evaluate:
-        X = np.load(args.evaluate, mmap_mode="r")
-        print(json.dumps(evaluate(X, labels_of(X.shape[0]), not args.no_fit)))
-    elif args.sparse:
-        print(json.dumps(evaluate_sparse()))
-    else:
-        compare(args)
-
-
-def compare(args: argparse.Namespace) -> None:
-    """The whole measurement."""
-    sparse = in_fresh_process(["--sparse"])
+    sparse = in_fresh_process(evaluate_sparse)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
         path = Path(folder) / "X.npy"
         make_table(path, args.rows, args.columns)
-        big = in_fresh_process(["--evaluate", str(path), *(["--no-fit"] if args.no_fit else [])])
+        big = in_fresh_process(evaluate_file, path, not args.no_fit)
         gap = differences(path, args.part)
-    text = table(big, gap, sparse, args)
+    text = page(big, gap, sparse, args).markdown()
     print(text)
     if args.out:
         args.out.mkdir(parents=True, exist_ok=True)

@@ -11,43 +11,33 @@ from scipy.special import ndtri
 
 from foldless_studies.paper import published
 from foldless_studies.populations import Population
-from foldless_studies.sampling import AtChance, Sample, Scaled, source, standardized
+from foldless_studies.sampling import AtChance, Cell, Sample, Scaled, source, standardized
 
 Where = tuple[tuple[str, Any], ...]
 
 
-class PaperCell(Protocol):
+class PaperCell(Cell, Protocol):
     """A `Cell` that is a point of a figure.
 
     `where` says which point of which panel it is; `recipe` how the classifier is fitted; `held_out` is True where the
-    truth is the AUC of a finite test set.
+    truth is the AUC of a finite test set; `bayes` is the AUC of the best classifier, where it is known.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def where(self) -> Where: ...
-    @property
-    def recipe(self) -> str: ...
+    where: Where
+    recipe: str
+
     @property
     def held_out(self) -> bool: ...
     @property
     def bayes(self) -> float | None: ...
-    def draw(self, seed: int, replicate: int) -> Sample: ...
-
-
-class Point:
-    """What names a cell: 'P=4,N=20', unique within an item."""
-
-    where: Where
-
     @property
     def name(self) -> str:
+        """'P=4,N=20': unique within an item."""
         return ",".join(f"{key}={value}" for key, value in self.where)
 
 
 @dataclass(frozen=True)
-class PopulationCell(Point):
+class PopulationCell(PaperCell):
     """n0 + n1 rows of a population, with its labels or with shuffled ones (truth: exactly 0.5).
 
     The rows depend on the population and the two sizes only: items, recipes and shuffling share them. `standardised`

@@ -11,6 +11,7 @@ from foldless_studies.pages import Block, Points, Table, Text, number
 from foldless_studies.paper import meg, published
 from foldless_studies.paper.cells import ATTEMPTS, printed_distance
 from foldless_studies.paper.items import ITEMS, Item
+from foldless_studies.paper.summary import average, by_panel, pooled_coverage
 
 Rows = list[dict[str, Any]]
 WITHIN = 0.03  # of the authors' ovarian means
@@ -30,11 +31,7 @@ def of(item: Item, summary: dict[str, Any]) -> list[Block]:
 
 def panels(item: Item, summary: dict[str, Any]) -> list[dict[str, Any]]:
     """For each panel, on the points that all the named estimators share: mean absolute errors and coverage."""
-    keys = [key for key in (item.down, item.across) if key]
-    found: dict[tuple[Any, ...], Rows] = {}
-    for row in summary["table"]:
-        found.setdefault(tuple(row[k] for k in keys), []).append(row)
-    return [_panel(item, dict(zip(keys, where, strict=True)), rows) for where, rows in found.items()]
+    return [_panel(item, where, rows) for where, rows in by_panel(item, summary)]
 
 
 NAMED = ("cv-published", "cv5", "ebauc-published", "cbauc", "foldless")
@@ -44,14 +41,8 @@ def _panel(item: Item, where: dict[str, Any], rows: Rows) -> dict[str, Any]:
     by = {name: {r[item.x]: r for r in rows if r["estimator"] == name and r["units"]} for name in NAMED}
     shared = [x for x in by["cbauc"] if all(x in by[name] for name in NAMED)]
     mae = {name: float(np.mean([by[name][x]["mae"] for x in shared])) for name in NAMED} if shared else {}
-    cover = {name: _coverage([by[name][x] for x in shared]) for name in ("cv5", "cbauc", "foldless")}
+    cover = {name: pooled_coverage([by[name][x] for x in shared]) for name in ("cv5", "cbauc", "foldless")}
     return {"where": where, "points": len(shared), "mae": mae, "coverage": cover}
-
-
-def _coverage(rows: Rows) -> float | None:
-    pairs = [(r["coverage90"], r["coverage_units"]) for r in rows if r["coverage90"] is not None]
-    total = sum(units for _, units in pairs)
-    return sum(value * units for value, units in pairs) / total if total else None
 
 
 def _sentence(panel: dict[str, Any]) -> str:
@@ -73,19 +64,14 @@ def _sentence(panel: dict[str, Any]) -> str:
 def _shuffled(summary: dict[str, Any]) -> list[str]:
     said = []
     for data in dict.fromkeys(row["data"] for row in summary["table"]):
-        means = {n: _mean([r["mean"] for r in summary["table"] if r["data"] == data and r["estimator"] == n])
-                 for n in ("foldless", "cv5", "cbauc", "ebauc-published", "cv-published")}  # fmt: skip
+        rows = [r for r in summary["table"] if r["data"] == data]
+        means = {name: average([r for r in rows if r["estimator"] == name], "mean") for name in NAMED}
         said.append(
             f"{data}: where the truth is 0.5, CBAUC says {number(means['cbauc'])} on average, EBAUC as published "
             f"{number(means['ebauc-published'])}, CV as published {number(means['cv-published'])}, 5-fold CV "
             f"{number(means['cv5'])}, foldless {number(means['foldless'])}."
         )
     return said
-
-
-def _mean(values: list[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return float(np.mean(known)) if known else None
 
 
 def in_short(summaries: dict[str, dict[str, Any]]) -> list[str]:

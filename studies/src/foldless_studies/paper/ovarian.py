@@ -13,7 +13,7 @@ import numpy as np
 
 import foldless as fl
 from foldless_studies.data import VARIABLE, matlab, present, split
-from foldless_studies.paper.cells import Point, Where
+from foldless_studies.paper.cells import PaperCell, Where
 from foldless_studies.sampling import AtChance, Floats, HeldOut, Labels, Sample, rotate, source, standardized
 
 FILE, ARRAYS = "ovarian_cancer_ex.mat", "ovarian.npz"
@@ -81,7 +81,7 @@ def _refuse_other_file(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class OvarianCell(Point):
+class OvarianCell(PaperCell):
     """A share of the rows (percent) for training, the others for the truth; or shuffled labels, truth 0.5.
 
     Columns are standardised on the training part. The sample is rotated into the space of its rows, which changes

@@ -14,26 +14,15 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
+from foldless_studies import runs
 from foldless_studies.choices import LOGISTIC, PAPER_CLASSIFIERS
 from foldless_studies.classifiers import unfitted
-from foldless_studies.estimators import ESTIMATORS, Answer
+from foldless_studies.estimators import ESTIMATORS, Answer, asked
 from foldless_studies.paper import figure, story
 from foldless_studies.paper.cells import PaperCell
 from foldless_studies.paper.items import ITEMS, Item, Scope
 from foldless_studies.paper.summary import as_csv, gather, summarize
-from foldless_studies.runs import (
-    DIGITS,
-    Progress,
-    Settings,
-    Team,
-    alone,
-    completed,
-    quietly,
-    refuse_unknown,
-    short,
-    versions,
-)
-from foldless_studies.sampling import Known, Sample, Task, small_seed
+from foldless_studies.sampling import Known, Task, small_seed
 from foldless_studies.store import Store, read_object
 
 RUNS = "runs"
@@ -41,7 +30,7 @@ QUICK_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
-class PaperSettings(Settings):
+class PaperSettings(runs.Settings):
     """Which item, and how much of it.
 
     `iterations` None stands for the item's own number (the published one), or a few when `quick`.
@@ -55,8 +44,8 @@ class PaperSettings(Settings):
     columns: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        refuse_unknown("item", [self.item], ITEMS)
-        refuse_unknown("classifier", [self.classifier], PAPER_CLASSIFIERS)
+        runs.refuse_unknown("item", [self.item], ITEMS)
+        runs.refuse_unknown("classifier", [self.classifier], PAPER_CLASSIFIERS)
         item = ITEMS[self.item]
         for P in self.columns or ():
             if P not in item.columns:
@@ -98,38 +87,24 @@ def perform(trial: Task[PaperCell], *, seed: int, classifier: str, estimators: S
     from sklearn import config_context
 
     # Simulated rows are finite and the parameters are ours: checking both anew costs as much as a small fit.
-    with quietly(), config_context(assume_finite=True, skip_parameter_validation=True):
+    with runs.quietly(), config_context(assume_finite=True, skip_parameter_validation=True):
         sample = trial.cell.draw(seed, trial.replicate)
         start = thread_time()
         model = unfitted(trial.cell.recipe, classifier, sample).fit(sample.X, sample.y)
         seconds = thread_time() - start
         (known,) = sample.truth(np.asarray(model.coef_, dtype=np.float64).reshape(-1, 1))
         folds = small_seed(seed, trial.key, "folds")
-        answers = {name: _asked(name, model, sample, known, folds, trial.cell.held_out) for name in estimators}
+        place = partial(rank, known=known, held_out=trial.cell.held_out)
+        answers = {name: asked(ESTIMATORS[name].ask, model, sample, folds, rank=place) for name in estimators}
     n1 = int(sample.y.sum())
     return {
         "task": trial.key,
         "n0": sample.y.size - n1,
         "n1": n1,
-        "truth": short(known.auc),
-        "truth_se": short(known.se),
+        "truth": runs.short(known.auc),
+        "truth_se": runs.short(known.se),
         "fit_seconds": round(seconds, 6),
         "answers": answers,
-    }
-
-
-def _asked(name: str, model: Any, sample: Sample, known: Known, seed: int, held_out: bool) -> dict[str, Any]:
-    # Processor time of this thread: on a busy machine the clock on the wall measures the others.
-    start = thread_time()
-    try:
-        answer = ESTIMATORS[name].ask(model, sample, seed)
-    except fl.FoldlessError as err:
-        return {"failed": str(err)}
-    seconds = thread_time() - start
-    return {
-        "estimate": short(answer.estimate),
-        "rank": short(rank(answer, known, held_out=held_out)),
-        "seconds": round(seconds, 6),
     }
 
 
@@ -144,7 +119,7 @@ def rank(answer: Answer, known: Known, *, held_out: bool) -> float | None:
         return None
     if held_out:
         return answer.rank(known)
-    near = known.auc + 10.0**-DIGITS * np.array([-1, 1])
+    near = known.auc + 10.0**-runs.DIGITS * np.array([-1, 1])
     return float(np.mean(answer.cdf(near)))
 
 
@@ -152,7 +127,12 @@ def rank(answer: Answer, known: Known, *, held_out: bool) -> float | None:
 
 
 def run(
-    settings: PaperSettings, folder: Path, *, team: Team = alone, resume: bool = False, progress: Progress | None = None
+    settings: PaperSettings,
+    folder: Path,
+    *,
+    team: runs.Team = runs.alone,
+    resume: bool = False,
+    progress: runs.Progress | None = None,
 ) -> dict[str, Any]:
     """Do all trials of an item and publish them; the summary.
 
@@ -163,9 +143,9 @@ def run(
             "the figures are drawn with matplotlib, which is not installed: pip install 'foldless[plot]'."
         )
     item, store, todo = ITEMS[settings.item], Store(folder / RUNS / settings.item), trials(settings)
-    record = {**settings.as_dict(), "versions": versions()}
+    record = {**settings.as_dict(), "versions": runs.versions()}
     ask = partial(perform, seed=settings.seed, classifier=settings.classifier, estimators=item.estimators)
-    lines = completed(todo, ask, store, record, team=team, resume=resume, progress=progress)
+    lines = runs.completed(todo, ask, store, record, team=team, resume=resume, progress=progress)
     results = gather(todo, lines)
     store.write("results.csv", as_csv(item, results))
     return conclude(settings, item, summarize(item, results), Store(folder))
@@ -174,7 +154,7 @@ def run(
 def conclude(settings: PaperSettings, item: Item, figures: dict[str, Any], shelf: Store) -> dict[str, Any]:
     """Summary, picture and page of all finished trials."""
     head = {"item": item.name, "title": item.title, "command": settings.command(), "settings": settings.as_dict()}
-    summary = {**head, "versions": versions(), **figures}
+    summary = {**head, "versions": runs.versions(), **figures}
     shelf.write(f"{item.name}.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
     for kind, drawn in figure.draw(item, summary).items():
         shelf.write(f"{item.name}.{kind}", drawn)

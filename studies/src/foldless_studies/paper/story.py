@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from foldless_studies.estimators import ESTIMATORS
 from foldless_studies.pages import Block, Heading, Image, Page, Points, Table, Text, number
 from foldless_studies.paper import findings
 from foldless_studies.paper.figure import title as title_of_figure
 from foldless_studies.paper.findings import is_stand_in
 from foldless_studies.paper.items import ITEMS, Item
+from foldless_studies.paper.summary import average, by_panel, pooled_coverage
 
 COMMON = (
     "The classifier is L2 logistic regression with C = 1 (LIBLINEAR, with an intercept), fitted once per sample; all "
@@ -97,35 +96,17 @@ SECONDS = "Processor time, the median over all trials; the fit itself is shared 
 
 def pooled(item: Item, summary: dict[str, Any]) -> Table:
     """One line per panel and estimator."""
-    keys = [key for key in (item.down, item.across) if key]
     lines = []
-    for where, name, rows in groups(item, summary):
-        known = [row for row in rows if row["units"]]
-        cover = [(r["coverage90"], r["coverage_units"]) for r in known if r["coverage90"] is not None]
-        figures = [average(known, q) for q in ("mae", "sd", "bias")]
-        lines.append([*map(str, where), ESTIMATORS[name].title, *(number(v, 4) for v in figures),
-                      number(_weighted(cover), 2), f"{len(known)} of {len(rows)}"])  # fmt: skip
-    return Table([*keys, "estimator", "MAE", "SD", "bias", "cover 90", "points"], lines)
-
-
-def groups(item: Item, summary: dict[str, Any]) -> list[tuple[tuple[Any, ...], str, list[dict[str, Any]]]]:
-    """The rows of the table by panel and estimator."""
+    for where, panel in by_panel(item, summary):
+        for name in item.estimators:
+            rows = [row for row in panel if row["estimator"] == name]
+            known = [row for row in rows if row["units"]]
+            figures = [number(average(known, q), 4) for q in ("mae", "sd", "bias")]
+            points = f"{len(known)} of {len(rows)}"
+            titles = *map(str, where.values()), ESTIMATORS[name].title
+            lines.append([*titles, *figures, number(pooled_coverage(known), 2), points])
     keys = [key for key in (item.down, item.across) if key]
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in summary["table"]:
-        found.setdefault((tuple(row[k] for k in keys), row["estimator"]), []).append(row)
-    return [(where, name, rows) for (where, name), rows in found.items()]
-
-
-def average(rows: list[dict[str, Any]], quantity: str) -> float | None:
-    """Mean over the points that have a value."""
-    values = [row[quantity] for row in rows if row[quantity] is not None]
-    return float(np.mean(values)) if values else None
-
-
-def _weighted(pairs: list[tuple[float, int]]) -> float | None:
-    total = sum(units for _, units in pairs)
-    return sum(value * units for value, units in pairs) / total if total else None
+    return Table([*keys, "estimator", "MAE", "SD", "bias", "cover 90", "points"], lines)
 
 
 def seconds(summary: dict[str, Any]) -> Table:

@@ -115,6 +115,34 @@ def _seconds(item: Item, results: list[Result]) -> dict[str, float | None]:
     return {name: _median([a["seconds"] for a in found if "seconds" in a]) for name, found in answers.items()}
 
 
+# ---- What findings and pages read off the table.
+
+
+def by_panel(item: Item, summary: dict[str, Any]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The rows of each panel, with what the panel stands for."""
+    keys = [key for key in (item.down, item.across) if key]
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in summary["table"]:
+        found.setdefault(tuple(row[k] for k in keys), []).append(row)
+    return [(dict(zip(keys, where, strict=True)), rows) for where, rows in found.items()]
+
+
+def average(rows: list[dict[str, Any]], quantity: str) -> float | None:
+    """Mean over the points that have a value."""
+    values = [row[quantity] for row in rows if row[quantity] is not None]
+    return float(np.mean(values)) if values else None
+
+
+def pooled_coverage(rows: list[dict[str, Any]]) -> float | None:
+    """Coverage of 90 % intervals over all trials of these points."""
+    pairs = [(r["coverage90"], r["coverage_units"]) for r in rows if r["coverage90"] is not None]
+    total = sum(units for _, units in pairs)
+    return sum(value * units for value, units in pairs) / total if total else None
+
+
+# ---- Rounded figures.
+
+
 def _mean(values: Sequence[float] | Floats) -> float | None:
     return round(float(np.mean(values)), 6) if len(values) else None
 

@@ -3,7 +3,7 @@
     FOLDLESS_DATA=folder python -m foldless_studies.tools.transcript docs/cli-transcript.md
 
 The folder holds the data sets as .npz files with X, y and classes. The files are written into a temporary folder, the
-commands run there, and everything that they print goes into the transcript.
+commands of transcript.txt run there, and everything that they print goes into the transcript.
 """
 
 from __future__ import annotations
@@ -118,73 +118,7 @@ BINARY: dict[str, Callable[[Path, Path], None]] = {
     "ionosphere.parquet": ionosphere,
 }
 
-CHAPTERS: dict[str, list[str]] = {
-    "A plain CSV file": [
-        "auc heart.csv",
-        "auc heart.csv --target diseases",
-        "auc heart.csv --target disease",
-        "auc heart.csv --target disease --prevalence 0.05 --threshold 0.5 --level 0.9",
-        "search heart.csv --target disease",
-        "compare heart.csv --target disease --models logistic,ridge,lda,svm --rope 0.01",
-        "plan heart.csv --target disease --out curve.png",
-        "report heart.csv --target disease -o heart.html",
-    ],
-    "Columns of text, and a column that names the rows": [
-        "auc patients.csv --target disease",
-        "auc patients.csv --target disease --one-hot",
-        "auc patients.csv --target disease --one-hot --id patient",
-        "search patients.csv --target disease --one-hot --id patient --model ridge",
-    ],
-    "Missing values": [
-        "auc pima.csv --target diabetes",
-        "auc pima.csv --target diabetes --impute median",
-        "compare pima.csv --target diabetes --impute median --models logistic,lda",
-    ],
-    "Semicolons and decimal commas": [
-        "auc wdbc.csv --target Diagnose",
-        "auc wdbc.csv --target Diagnose --decimal .",
-        "auc wdbc.csv --target Diagnose --sep ,",
-    ],
-    "Latin-1": [
-        "auc sonar.csv --target matière",
-        "auc sonar.csv --target matiere",
-        "auc sonar.csv --target matière --encoding utf-8",
-    ],
-    "7129 columns": [
-        "auc golub.csv --target leukemia --log",
-        "auc golub.csv --target leukemia",
-        "search golub.csv --target leukemia --out golub.png",
-    ],
-    "Parquet": [
-        "auc spam.parquet --target class",
-        "plan spam.parquet --target class --factors 1,2",
-    ],
-    "Parquet in single precision, with dates": [
-        "auc ionosphere.parquet --target class",
-        "auc ionosphere.parquet --target class --drop measured --model svm --C 0.1",
-    ],
-    "Four classes, TSV": [
-        "auc vehicle.tsv --target car",
-        "auc vehicle.tsv --target car --positive bus",
-        "compare vehicle.tsv --target car --models lda,ridge",
-    ],
-    "A NumPy archive with groups": [
-        "auc parkinsons.npz",
-        "auc parkinsons.npz --groups groups",
-        "auc parkinsons.npz --groups groups --json",
-    ],
-    "Packed TSV, with a logarithm": [
-        "auc colon.tsv.gz --target tissue --log --C 0.01",
-        "search colon.tsv.gz --target tissue --log --Cs 0.0001,0.001,0.01,0.1",
-    ],
-    "What else a new user types": [
-        "auc missing.csv --target y",
-        "acu heart.csv",
-        "auc heart.csv --target disease --model forest",
-        "auc heart.csv --target disease --model-file model.pkl",
-        "--version",
-    ],
-}
+COMMANDS = Path(__file__).with_suffix(".txt")  # chapters, and the commands of each
 
 HEAD = """# The command line on real files
 
@@ -192,6 +126,12 @@ Written by `FOLDLESS_DATA=folder python -m foldless_studies.tools.transcript doc
 public data sets, in the forms in which people have them, and everything that the commands print. Lines that begin with
 `foldless:` are complaints; they go to stderr and end with exit code 2.
 """
+
+
+def chapters() -> dict[str, list[str]]:
+    """The commands by the title of their chapter."""
+    parts = COMMANDS.read_text(encoding="utf-8").split("## ")[1:]
+    return {title: commands for title, *commands in (part.strip().splitlines() for part in parts)}
 
 
 def make_files(data: Path, folder: Path) -> None:
@@ -222,7 +162,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_files(data, folder)
-        for title, commands in CHAPTERS.items():
+        for title, commands in chapters().items():
             print(title, flush=True)
             parts += [f"## {title}\n", *(answered(words, folder) for words in commands)]
     target.write_text("\n".join(parts), encoding="utf-8")
