@@ -10,10 +10,12 @@ import sys
 
 from foldless_studies.pages import Table
 
+ENVIRONMENT = "FOLDLESS_DATA=folder OPENBLAS_NUM_THREADS=1"
+
 
 def begin(name: str, title: str, text: str, options: str = "") -> None:
     """Print the title, the command that makes the page, and what was measured."""
-    command = f"python -m foldless_studies.evidence.{name}{options} > results/{name}.md"
+    command = f"{ENVIRONMENT} python -m foldless_studies.evidence.{name}{options} > results/{name}.md"
     print(f"# {title}\n\nCommand: `{command}`.\n\n{text}\n", flush=True)
 
 
