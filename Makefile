@@ -33,11 +33,11 @@ bench: $(STAMP)
 
 # Every public function on 100,000 drawn cases; fails if an answer is improper or an error does not name its cause.
 fuzz: $(STAMP)
-	$(BIN)/python -m foldless_studies.tools.fuzz
+	cd tests && $(CURDIR)/$(BIN)/python -m fuzz
 
 # Thirty kills at random moments; what is left after resuming must be what an undisturbed run gives, byte by byte.
 kills: $(STAMP)
-	$(BIN)/python -m foldless_studies.tools.kills --kills 30
+	$(BIN)/python tests/kills.py --kills 30
 
 # The tests with the lowest versions that pyproject.toml allows; PYTHON=python3.13 VERSIONS=newest for the other end.
 VERSIONS ?= lowest

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from foldless_studies.tools import kills
+import kills
 
 pytestmark = [
     pytest.mark.slow,

@@ -1,4 +1,4 @@
-"""Checks that `make` or a developer runs: fuzzing, kills, packaging, lengths of functions, the transcript."""
+"""What a developer runs in a checkout: the check of the packages, and the transcript of the command line."""
 
 from pathlib import Path
 

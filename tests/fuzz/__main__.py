@@ -1,7 +1,7 @@
 """The long fuzzing run: every public function and the command line on drawn cases, and what surprised.
 
-    python -m foldless_studies.tools.fuzz                      # 100,000 examples on all cores, as `make fuzz`
-    python -m foldless_studies.tools.fuzz --examples 2000 --only auc_posterior compare
+    cd tests && python -m fuzz                      # 100,000 examples on all cores, as `make fuzz`
+    python -m fuzz --examples 2000 --only auc_posterior compare
 
 Prints, for each property, the examples tried, how they ended, and each kind of surprise with the case that made it.
 The exit code is 1 if there was any. An example that takes more than a minute of processor time counts as a surprise.
@@ -18,10 +18,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
 
-from foldless_studies.tools import ROOT
-
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(ROOT / "tests"))
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 

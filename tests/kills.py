@@ -1,6 +1,6 @@
 """Kill foldless at random moments, start it again, and compare what it leaves with an undisturbed run, byte by byte.
 
-    python -m foldless_studies.tools.kills --kills 30 --seed 0
+    python tests/kills.py --kills 30 --seed 0
 
 Each command (`reproduce`, `benchmark accuracy`, `report`) is killed in turn, by SIGKILL or by SIGINT, at a moment drawn
 uniformly from the length of an undisturbed run, or just after a further task was finished, and started again in the
