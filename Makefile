@@ -33,11 +33,11 @@ bench: $(STAMP)
 
 # Every public function on 100,000 drawn cases; fails if an answer is improper or an error does not name its cause.
 fuzz: $(STAMP)
-	$(BIN)/python benchmarks/fuzz.py
+	cd tests && $(CURDIR)/$(BIN)/python -m fuzz
 
 # Thirty kills at random moments; what is left after resuming must be what an undisturbed run gives, byte by byte.
 kills: $(STAMP)
-	$(BIN)/python benchmarks/kills.py --kills 30
+	$(BIN)/python tests/kills.py --kills 30
 
 # The tests with the lowest versions that pyproject.toml allows; PYTHON=python3.13 VERSIONS=newest for the other end.
 VERSIONS ?= lowest
@@ -45,13 +45,13 @@ OTHER := .venv-$(VERSIONS)
 
 compat:
 	$(PYTHON) -m venv --clear $(OTHER)
-	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check $(if $(filter lowest,$(VERSIONS)),--constraint requirements/lowest.txt) --editable '.[dev]'
+	$(OTHER)/bin/python -m pip install --quiet --disable-pip-version-check $(if $(filter lowest,$(VERSIONS)),--constraint requirements/lowest.txt) --editable '.[dev]' --editable studies
 	$(OTHER)/bin/python -m pip list --disable-pip-version-check
 	$(OTHER)/bin/python -m pytest -n auto
 
-# Wheel and sdist, each installed into an empty environment, with and without extras, and tried.
+# Wheel and sdist, each installed into an empty environment, with and without extras and studies, and tried.
 package: $(STAMP)
-	$(BIN)/python benchmarks/package.py
+	$(BIN)/python -m foldless_studies.tools.package
 
 # Known vulnerabilities of everything that is installed, from the advisory database of PyPI. Strict: a package that
 # could not be looked up is a failure, not a pass.
@@ -72,9 +72,9 @@ docs: $(STAMP)
 clean:
 	rm -rf $(DOCS_MADE) $(VENV) .venv-lowest .venv-newest dist .pytest_cache .mypy_cache .ruff_cache .hypothesis out foldless-demo.png
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml studies/pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "foldless needs Python 3.11 or newer: run make PYTHON=/path/to/python3.11"; exit 2; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --editable studies
 	@touch $(STAMP)

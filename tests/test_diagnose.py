@@ -79,7 +79,7 @@ def diagnosed(data):
     ids=["equal copies", "near copies", "log-normal", "variances 4:1", "leak"],
 )
 def test_faults_are_flagged_nine_times_in_ten(make, name):
-    """The promise, on data of 100 rows and 10 columns; benchmarks/diagnose.py has more shapes."""
+    """The promise, on data of 100 rows and 10 columns; results/diagnose.md has more shapes."""
     flagged = [name in diagnosed(make(seed)).flagged for seed in range(SEEDS)]
     assert np.mean(flagged) >= 0.9
 

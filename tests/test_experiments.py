@@ -8,16 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from foldless_studies.accuracy import Plan, run
-from foldless_studies.results import Results
-from foldless_studies.settings import Settings
-from foldless_studies.store import Store
-from foldless_studies.summary import error_ratio, summarize
-from foldless_studies.task import Task, perform
-from foldless_studies.workers import Workers
 from scipy.stats import norm
 
 import foldless as fl
+from foldless_studies.accuracy.results import Results, error_ratio, summarize
+from foldless_studies.accuracy.run import AccuracySettings, Plan, perform, run
+from foldless_studies.runs import Workers
+from foldless_studies.sampling import Task
+from foldless_studies.store import Store
 
 FILES = ("results.csv", "summary.md", "accuracy.png")
 
@@ -39,8 +37,8 @@ def data(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def settings(data) -> Settings:
-    return Settings(
+def settings(data) -> AccuracySettings:
+    return AccuracySettings(
         data=str(data), quick=True, replicates=2, splits=2, sizes=(30, 70), Cs=(0.1, 1.0), methods=("loo", "cv5")
     )
 
@@ -146,12 +144,12 @@ def test_settings_are_checked(settings, change, words):
 
 def test_a_folder_without_data_is_refused(tmp_path):
     with pytest.raises(fl.InputError, match="no usable"):
-        Settings(data=str(tmp_path)).cells()
+        AccuracySettings(data=str(tmp_path)).cells()
     with pytest.raises(fl.InputError, match="not a folder"):
-        Settings(data=str(tmp_path / "none")).cells()
+        AccuracySettings(data=str(tmp_path / "none")).cells()
     (tmp_path / "bad.npz").write_text("not a zip")
     with pytest.raises(fl.InputError, match=r"bad\.npz"):
-        Settings(data=str(tmp_path)).cells()
+        AccuracySettings(data=str(tmp_path)).cells()
 
 
 # ---- the figures

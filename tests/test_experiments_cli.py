@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.cli.benchmark_accuracy import chosen
 
 from foldless.cli.app import app
 from foldless.cli.console import duration
+from foldless_studies.cli.benchmark import chosen
 
 
 def accuracy(*args):
@@ -97,3 +99,25 @@ def test_quick_only_changes_defaults():
 
 def test_durations_read_well():
     assert [duration(s) for s in (5.2, 300, 7200)] == ["5 s", "5 min", "2.0 h"]
+
+
+def test_the_names_in_the_help_are_those_that_exist():
+    """`choices` repeats them, so that `foldless --help` need not import the studies themselves."""
+    from foldless_studies import choices
+    from foldless_studies.classifiers import CLASSIFIERS
+    from foldless_studies.estimators import METHODS
+    from foldless_studies.paper.items import ITEMS
+
+    assert list(choices.CLASSIFIERS) == list(CLASSIFIERS)
+    assert list(choices.METHODS) == list(METHODS)
+    assert list(choices.PAPER_ITEMS) == list(ITEMS)
+    assert set(choices.PAPER_CLASSIFIERS) <= set(CLASSIFIERS)
+
+
+def test_help_loads_no_heavy_library():
+    """Not even with the commands of the studies in the list, nor for their own help."""
+    code = "import sys; from foldless.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    for words in (["--help"], ["reproduce", "--help"], ["benchmark", "accuracy", "--help"]):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+        assert "reproduce" in done.stdout or "benchmark" in done.stdout
+        assert not {"scipy", "sklearn", "joblib", "matplotlib", "polars"} & set(done.stderr.split())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from foldless_studies import real, simulated
-from foldless_studies.classifiers import CLASSIFIERS, ROTATABLE
-from foldless_studies.methods import DEFAULT, METHODS, TITLES, Answer
-from foldless_studies.sample import AtChance, HeldOut, Known, Sample, narrowed, rotate, standardized
-from foldless_studies.simulated import FAMILIES, SimulatedCell
 from scipy.stats import norm
 
 import foldless as fl
+from foldless_studies.accuracy.cells import FAMILIES, SimulatedCell, data_cells, simulated_cells
+from foldless_studies.choices import DEFAULT_METHODS
+from foldless_studies.classifiers import CLASSIFIERS, ROTATABLE
+from foldless_studies.estimators import METHODS, TITLES, Answer
+from foldless_studies.sampling import AtChance, HeldOut, Known, Sample, narrowed, rotate, standardized
 
 pytestmark = pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
 
@@ -71,9 +71,8 @@ def test_only_wide_samples_are_rotated():
 def test_closed_form_is_the_public_one(family):
     cell = SimulatedCell(family, 40, 6, 0.85)
     population, w = cell.population, np.random.default_rng(1).normal(size=(6, 2))
-    root = simulated.root(population.correlation, 6) @ np.eye(6)
-    cov = root @ root.T
-    expected = [fl.baselines.true_auc(v, 0.0, simulated.shift(cell), cov, population.scale1**2 * cov) for v in w.T]
+    covariances = population.covariance(0), population.covariance(1)
+    expected = [fl.baselines.true_auc(v, 0.0, np.array(population.shift), *covariances) for v in w.T]
     assert [k.auc for k in cell.draw(0, 0).truth(w)] == pytest.approx(expected, abs=1e-12)
 
 
@@ -89,7 +88,7 @@ def test_rows_have_the_law_they_claim(family):
     cell = SimulatedCell(family, 40, 4, 0.85)
     w = np.array([[1.0], [-0.5], [0.3], [0.2]])
     y = np.arange(60_000) % 2
-    fresh = fl.baselines.delong(y, simulated.rows(cell, y, np.random.default_rng(5)) @ w[:, 0])
+    fresh = fl.baselines.delong(y, cell.population.rows(y, np.random.default_rng(5)) @ w[:, 0])
     (known,) = cell.draw(0, 1).truth(w)
     assert known.se == 0
     assert abs(known.auc - fresh) < 4.5 * np.hypot(
@@ -108,7 +107,7 @@ def test_target_is_reached():
 
 
 def test_catalogue_has_what_it_promises():
-    cells = simulated.catalogue()
+    cells = simulated_cells()
     assert len({c.name for c in cells}) == len(cells)
     ratios = [c.p / c.n for c in cells if c.family == "gaussian"]
     assert min(ratios) <= 0.05
@@ -124,7 +123,7 @@ def test_imbalance_is_one_to_four():
 def test_split_is_stratified_and_shared_by_both_labels(tmp_path):
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "d.npz", X=rng.normal(size=(100, 3)), y=np.repeat(["a", "b"], [75, 25]))
-    cells, _ = real.catalogue(tmp_path, (40,))
+    cells, _ = data_cells(tmp_path, (40,))
     as_is, shuffled = (cell.draw(0, 0) for cell in cells)
     np.testing.assert_array_equal(as_is.X, shuffled.X)
     assert as_is.y.sum() == shuffled.y.sum() == 10
@@ -177,7 +176,7 @@ def test_methods_are_the_public_functions(name):
             # Quantiles of Student's t have nine digits in SciPy 1.12.
             assert answer.ends([level]) == pytest.approx(public.interval(level), abs=1e-10)
     assert name in TITLES
-    assert (name in DEFAULT) == (name != "pairs")
+    assert (name in DEFAULT_METHODS) == (name != "pairs")
 
 
 @pytest.mark.parametrize("name", ["loo", "in-sample", "cv5"])

@@ -8,13 +8,12 @@ import json
 
 import numpy as np
 import pytest
-from foldless_studies.accuracy import run
-from foldless_studies.markdown import SHOWN, markdown
-from foldless_studies.markdown import inert as inert_markdown
-from foldless_studies.settings import Settings
+
+from foldless_studies.accuracy.report import SHOWN, page
+from foldless_studies.accuracy.run import AccuracySettings, run
+from foldless_studies.pages import csv_text, escaped, inert
 from foldless_studies.speed import page as speed_page
 from foldless_studies.speed import rivals
-from foldless_studies.spreadsheet import csv_text, inert
 
 # Names that a file can have; the first is the classic of formula injection.
 HOSTILE = ("=cmd('calc')!A0", "+1+1", "-2+3", "@SUM(A1)", "..%2F..%2Fetc", "a|b<script>x<b>[l](u)`c`")
@@ -45,7 +44,7 @@ def out(tmp_path_factory):
     for name in HOSTILE:
         # Arrays beside X and y, named like paths: nobody asks for them.
         np.savez(data / f"{name}.npz", X=X, y=y, **{"../../escaped": y})
-    run(Settings(data=str(data), simulations=False, sizes=(40,), splits=1, methods=("loo",)), out)
+    run(AccuracySettings(data=str(data), simulations=False, sizes=(40,), splits=1, methods=("loo",)), out)
     return out
 
 
@@ -76,7 +75,7 @@ def test_markdown_shows_a_name_and_does_not_obey_it():
     """Pipes, tags, links, code and line breaks are text; the number of columns stays."""
     row = {"kind": "simulation", "scope": "cell", "cell": "a|b<script>\n[l](u)`c`\\", "C": 1.0, "method": "loo"}
     plain = {**row, "cell": "plain"}
-    hostile, harmless = (markdown([{**r, **dict.fromkeys(SHOWN)}]) for r in (row, plain))
+    hostile, harmless = (page([{**r, **dict.fromkeys(SHOWN)}]).markdown() for r in (row, plain))
     assert "| a\\|b&lt;script&gt; \\[l\\](u)\\`c\\`\\\\ | 1 | loo |" in hostile
     assert "<script>" not in hostile
     assert hostile.count("\n") == harmless.count("\n")
@@ -86,7 +85,7 @@ def test_markdown_shows_a_name_and_does_not_obey_it():
 def test_tables_of_experiments_hold_no_character_that_a_terminal_obeys():
     """CSV and Markdown are read with cat, too."""
     assert inert("red\x1b[31m\u202e") == "red\\x1b[31m\\u202e"
-    assert inert_markdown("red\x1b[31m") == "red\\\\x1b\\[31m"
+    assert escaped("red\x1b[31m") == "red\\\\x1b\\[31m"
 
 
 @pytest.mark.parametrize("text", ["\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1"])
@@ -99,6 +98,6 @@ def test_names_of_data_sets_are_text_in_the_speed_tables():
     """File names of a folder that somebody sent."""
     timings = {name: {"seconds": 0.1, "noise": 0.0} for name in (rivals.WITH_FIT, rivals.CV5)}
     result = {"name": "a|b<script>[l](u)", "N": 9, "P": 2, "ratio_cv5": 2.0, "auc": 0.5, "interval": [0.4, 0.6]}
-    *_, table = speed_page._datasets([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
+    *_, table = speed_page.DATA_SETS([{**result, "auc_cv5": 0.5, "times": timings, "noise": 0.0}])
     assert "<script>" not in table.markdown()
     assert "| a\\|b&lt;script&gt;\\[l\\](u) |" in table.markdown()

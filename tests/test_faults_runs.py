@@ -11,19 +11,20 @@ from functools import partial
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.accuracy import run
-from foldless_studies.cli import benchmark_accuracy, benchmark_speed, reproduce
-from foldless_studies.settings import Settings
 
 import foldless as fl
+import foldless_studies.accuracy.run
+import foldless_studies.paper.run
+import foldless_studies.speed.run
 from foldless.cli.app import app
 from foldless.cli.plan import plan
+from foldless_studies.accuracy.run import AccuracySettings, run
 
 resource = pytest.importorskip("resource", reason="limits of a process are a matter of POSIX")
 
 PR_CAPBSET_DROP = 24  # linux/prctl.h
 MAIN = "from foldless.cli import main; main()"
-SETTINGS = Settings(quick=True, replicates=2, splits=2, sizes=(40,), methods=("loo",))
+SETTINGS = AccuracySettings(quick=True, replicates=2, splits=2, sizes=(40,), methods=("loo",))
 WORDS = ("benchmark", "accuracy", "--quick", "--replicates", "2", "--methods", "loo", "--out", "out")
 
 
@@ -156,8 +157,8 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    for module in (benchmark_accuracy, benchmark_speed, reproduce):
-        monkeypatch.setattr(module, "run", interrupted)
+    for study in (foldless_studies.accuracy, foldless_studies.speed, foldless_studies.paper):
+        monkeypatch.setattr(study.run, "run", interrupted)
     for command in (["benchmark", "accuracy"], ["benchmark", "speed"], ["reproduce", "fig1"]):
         result = CliRunner().invoke(app, [*command, "--quick", "--out", str(tmp_path / "out")])
         assert result.exit_code == 130

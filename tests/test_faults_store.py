@@ -9,11 +9,11 @@ import subprocess
 import sys
 
 import pytest
-from foldless_studies.paper.run import publish
-from foldless_studies.store import Store, append
 
 import foldless as fl
 from foldless import files
+from foldless_studies.paper.run import publish
+from foldless_studies.store import Store, append
 
 SETTINGS = {"seed": 0, "sizes": [40]}
 WHOLE = b'{"task":"a","value":1}\n{"task":"b","value":2}\n'

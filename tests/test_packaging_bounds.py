@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+STUDIES = tomllib.loads((ROOT / "studies" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # Torch comes in builds of its own for every processor; the other two only look at the code.
 NOT_TRIED = {"torch", "mypy", "ruff"}
@@ -19,7 +20,7 @@ PINNED = dict(re.findall(r"^([a-z0-9-]+)==(\S+)$", (ROOT / "requirements" / "low
 
 def bounds():
     """(name, lowest version) of everything that is required anywhere."""
-    listed = [*PROJECT["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]
+    listed = [*PROJECT["dependencies"], *STUDIES["dependencies"], *(r for extra in EXTRAS.values() for r in extra)]
     for text in sorted({r for r in listed if not r.startswith("foldless[")}):
         found = REQUIREMENT.fullmatch(text)
         assert found, f"{text} has no lower bound of the form name>=version"
@@ -64,3 +65,9 @@ def test_extras_in_messages_exist():
     groups = [group for text in texts for group in re.findall(r"foldless\[([a-z,]+)\]", text)]
     named = {name for group in groups for name in group.split(",")}
     assert {"cli", "plot", "report"} <= named <= EXTRAS.keys()
+
+
+def test_studies_come_with_everything_that_users_can_install():
+    """And they have the version of the package whose figures they measure."""
+    assert "foldless[all]" in STUDIES["dependencies"]
+    assert STUDIES["version"] == PROJECT["version"]

@@ -8,12 +8,12 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.paper import ovarian
-from foldless_studies.paper.folder import VARIABLE
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
 from foldless.cli.app import app
+from foldless_studies.data import VARIABLE
+from foldless_studies.paper import ovarian
 
 Y = np.arange(40) % 2
 X = np.random.default_rng(0).normal(size=(40, 2)) + Y[:, None]
@@ -82,11 +82,11 @@ def test_commands_name_the_extra(hide, folder, package, extra, words):
     assert sorted(p.name for p in folder.iterdir()) == ["model.skops", "table.csv"]
 
 
-def test_a_download_names_the_extra(hide, monkeypatch):
+def test_a_download_names_the_package(hide, monkeypatch):
     """Without pooch the data of Figure 5 must be fetched by hand, and the message says from where."""
     monkeypatch.delenv(VARIABLE, raising=False)
     hide("pooch")
-    with pytest.raises(fl.InputError, match=r"pooch.*https://.*install foldless\[data\]"):
+    with pytest.raises(fl.InputError, match=r"pooch.*https://.*install pooch"):
         ovarian.find()
 
 

@@ -9,16 +9,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from foldless_studies.paper import meg, ovarian
-from foldless_studies.paper.estimators import ESTIMATORS
-from foldless_studies.paper.folder import VARIABLE
-from foldless_studies.paper.recipes import RECIPES
-from foldless_studies.real import split
-from foldless_studies.sample import standardized
-from foldless_studies.seeds import source
 from scipy.io import savemat
 
 import foldless as fl
+from foldless_studies.classifiers import RECIPES
+from foldless_studies.data import VARIABLE, split
+from foldless_studies.estimators import ESTIMATORS
+from foldless_studies.paper import meg, ovarian
+from foldless_studies.sampling import source, standardized
 
 
 def spectra(seed=0):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from foldless_studies.paper import published
-from foldless_studies.paper.attempts import ATTEMPTS, candidate, ones
-from foldless_studies.paper.cells import SimulatedCell
-from foldless_studies.paper.items import UNEQUAL, target_population
-from foldless_studies.paper.population import LAWS, Population
 
 import foldless as fl
+from foldless_studies.paper import published
+from foldless_studies.paper.cells import ATTEMPTS, PopulationCell, candidate, ones
+from foldless_studies.paper.items import UNEQUAL, target_population
+from foldless_studies.populations import LAWS, Population
 
 DRAWS = 200_000
 WEIGHTS = (np.ones(4), np.array([1.0, 0.2, -0.3, 0.8]), np.array([0.0, 0.0, 1.0, 0.0]))
@@ -77,9 +76,9 @@ def test_covariances_are_those_of_the_rows():
 
 
 def test_cells_share_rows_and_a_standardised_one_has_the_truth_of_its_columns():
-    plain = SimulatedCell((("N", 20),), UNEQUAL, 10, 10).draw(3, 5)
-    shuffled = SimulatedCell((("N", 20),), UNEQUAL, 10, 10, shuffled=True).draw(3, 5)
-    scaled = SimulatedCell((("N", 20),), UNEQUAL, 10, 10, standardised=True).draw(3, 5)
+    plain = PopulationCell((("N", 20),), UNEQUAL, 10, 10).draw(3, 5)
+    shuffled = PopulationCell((("N", 20),), UNEQUAL, 10, 10, shuffled=True).draw(3, 5)
+    scaled = PopulationCell((("N", 20),), UNEQUAL, 10, 10, standardised=True).draw(3, 5)
     np.testing.assert_array_equal(plain.X, shuffled.X)
     assert not np.array_equal(plain.y, shuffled.y)
     assert shuffled.y.sum() == plain.y.sum()

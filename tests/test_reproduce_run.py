@@ -16,15 +16,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.cli import reproduce as command
-from foldless_studies.paper import about_meg, ovarian, published, story
-from foldless_studies.paper.folder import VARIABLE
-from foldless_studies.paper.items import ITEMS, Scope
-from foldless_studies.paper.run import Settings, run
-from foldless_studies.workers import Workers
 
 import foldless as fl
 from foldless.cli.app import app
+from foldless_studies.cli import reproduce as command
+from foldless_studies.data import VARIABLE
+from foldless_studies.paper import ovarian, published, story
+from foldless_studies.paper.findings import meg_points
+from foldless_studies.paper.items import ITEMS, Scope
+from foldless_studies.paper.run import PaperSettings, run
+from foldless_studies.runs import Workers
 
 MAIN = "from foldless.cli import main; main()"
 
@@ -80,7 +81,7 @@ def test_a_killed_run_resumes_to_the_same_table(tmp_path):
 
 @pytest.mark.slow
 def test_the_number_of_processes_does_not_matter(tmp_path):
-    settings = Settings("fig2", iterations=3, quick=True)
+    settings = PaperSettings("fig2", iterations=3, quick=True)
     for jobs in (1, 2):
         with Workers(jobs).ready() as team:
             run(settings, tmp_path / str(jobs), team=team)
@@ -133,11 +134,11 @@ def test_the_dip_of_figure_6_is_explained_where_there_is_one():
     rows = [row("cv-published", s, b, abs(b)) for s, b in ((10, -0.1), (20, 0.01), (90, 0.2))]
     rows += [row("cv5", s, b, abs(b)) for s, b in ((10, 0.05), (20, 0.1), (90, 0.2))]
     truths = [{"split": "day 2", "share": s, "n0": 4 * s, "n1": 3 * s, "data": "SIMULATED"} for s in (10, 20, 90)]
-    (said,) = about_meg.points({"table": rows, "truths": truths})
+    (said,) = meg_points({"table": rows, "truths": truths})
     assert "published is best at 140 rows, standard CV at 70" in said
     assert "from -0.100 at 70 rows to +0.200 at 630" in said
     rows[0]["bias"] = 0.1
-    assert about_meg.points({"table": rows, "truths": truths}) == []
+    assert meg_points({"table": rows, "truths": truths}) == []
 
 
 class Links(HTMLParser):
@@ -197,7 +198,7 @@ def test_an_item_with_some_columns_only(tmp_path):
 
 
 def test_published_settings_are_the_default():
-    assert Settings("fig1").resolved().iterations == 1000
+    assert PaperSettings("fig1").resolved().iterations == 1000
     cells = ITEMS["fig1"].cells(Scope())
     assert len(cells) == 3 * 19
     assert dict(cells[0].where) == {"P": 4, "N": 20}
@@ -248,7 +249,6 @@ def test_without_data_a_figure_stops_and_all_goes_on_without_it(tmp_path, monkey
 
 
 def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
-    # The package exports the function of the same name.
     monkeypatch.setattr(sys.modules["foldless_studies.paper.run"], "find_spec", lambda name: None)
     result = reproduce("fig3", "--quick", "--out", tmp_path / "o")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -258,8 +258,8 @@ def test_without_matplotlib_nothing_is_begun(tmp_path, monkeypatch):
 
 def test_bad_settings():
     with pytest.raises(fl.InputError, match="unknown item 'fig9'"):
-        Settings("fig9")
+        PaperSettings("fig9")
     with pytest.raises(fl.InputError, match="unknown classifier"):
-        Settings("fig1", classifier="tree")
+        PaperSettings("fig1", classifier="tree")
     with pytest.raises(fl.InputError, match="at least 1"):
-        Settings("fig1", iterations=0)
+        PaperSettings("fig1", iterations=0)

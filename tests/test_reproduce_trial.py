@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from foldless_studies.methods import Answer
-from foldless_studies.paper.attempts import ones
-from foldless_studies.paper.cells import SimulatedCell
-from foldless_studies.paper.dissection import _area, cv_area
-from foldless_studies.paper.estimators import ESTIMATORS, STANDARD
-from foldless_studies.paper.recipes import CHOICES, RECIPES
-from foldless_studies.paper.trial import Trial, perform, rank
-from foldless_studies.sample import Known
 from scipy.integrate import trapezoid
 from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
+from foldless_studies.choices import PAPER_CLASSIFIERS
+from foldless_studies.classifiers import RECIPES
+from foldless_studies.estimators import ESTIMATORS, STANDARD, Answer, _area, cv_area
+from foldless_studies.paper.cells import PopulationCell, ones
+from foldless_studies.paper.run import perform, rank
+from foldless_studies.sampling import Known, Task
 
 HERE = {"seed": 0, "classifier": "logistic", "estimators": STANDARD}
 
 
 def trial(n0=10, n1=10, P=4, replicate=0, recipe="liblinear"):
-    return Trial(SimulatedCell((("P", P), ("N", n0 + n1)), ones(P), n0, n1, recipe), replicate)
+    return Task(PopulationCell((("P", P), ("N", n0 + n1)), ones(P), n0, n1, recipe), replicate)
 
 
 def timeless(result):
@@ -95,7 +93,7 @@ def test_a_class_of_one_row_leaves_cross_validation_missing():
     assert 0 < got["cbauc"]["estimate"] < 1
 
 
-@pytest.mark.parametrize("classifier", CHOICES)
+@pytest.mark.parametrize("classifier", PAPER_CLASSIFIERS)
 def test_every_classifier_gets_all_estimates(classifier):
     got = perform(trial(20, 20), seed=0, classifier=classifier, estimators=STANDARD)
     assert not [name for name, answer in got["answers"].items() if "failed" in answer]

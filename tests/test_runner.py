@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from foldless_studies.paper.run import Settings, run
-from foldless_studies.runner import work
-from foldless_studies.store import Store
-from foldless_studies.workers import Workers
 from joblib.externals.loky import get_reusable_executor
 
 import foldless as fl
 from foldless.cli.app import app
 from foldless.tables import schedulers
+from foldless_studies.paper.run import PaperSettings, run
+from foldless_studies.runs import Workers, work
+from foldless_studies.store import Store
 
 
 def command(*words):
@@ -49,7 +48,7 @@ def alone(tmp_path_factory) -> bytes:
     return csv_of(folder)
 
 
-SMALL = Settings("fig3", iterations=2, quick=True)
+SMALL = PaperSettings("fig3", iterations=2, quick=True)
 
 
 def csv_of(folder: Path) -> bytes:

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
+from foldless.analysis import Options
 from foldless.honest.design import curvature_at
-from foldless.search.assess import Judge
 from foldless.search.candidates import families, l2_strength
 from foldless.search.newton import Factor, inverse_lower
 from foldless.search.paths import Prototype, Stage, Study
@@ -42,7 +42,7 @@ def shapes(make_data):
 
 def stage_of(estimator, name, X, y, *, groups=None, **fit_params):
     """The shared path of a family, ready to be walked."""
-    study = Study(estimator, X, y, fit_params, Judge("auto", None, groups))
+    study = Study(estimator, X, y, fit_params, Options(groups=groups))
     prototype = Prototype.of(study, {name: 1.0}, name)
     return Stage.of(prototype, study.judge)
 

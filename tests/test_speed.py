@@ -10,16 +10,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from foldless_studies.speed import datasets, goals, growth, many, one_pass, page
-from foldless_studies.speed.clock import Effort, Timing, in_turns, noise
-from foldless_studies.speed.imports import start
-from foldless_studies.speed.measurement import gaussian, rounded
-from foldless_studies.speed.memory import peak_bytes
-from foldless_studies.speed.naive import naive_cbauc
-from foldless_studies.speed.run import Settings, plan, run
 
 import foldless as fl
 from foldless.cli.app import app
+from foldless_studies.speed import page
+from foldless_studies.speed.measurement import Effort, Timing, gaussian, in_turns, noise, rounded
+from foldless_studies.speed.rivals import DATA_SETS, chosen, naive_cbauc
+from foldless_studies.speed.run import GOALS, SpeedSettings, judge, plan, run
+from foldless_studies.speed.subjects import (
+    GROWTH,
+    LADDERS,
+    MANY,
+    ONE_PASS,
+    QUICK_LADDERS,
+    exponent,
+    peak_bytes,
+    start,
+)
 
 SUBJECTS = ["one pass", "many classifiers", "growth", "rivals", "memory", "imports", "data sets"]
 
@@ -75,7 +82,7 @@ def test_every_subject_is_there_with_positive_ratios(summary):
     assert list(dict.fromkeys(r["subject"] for r in summary["results"])) == SUBJECTS
     for result in summary["results"]:
         found = list(ratios_in(result))
-        assert found or result["subject"] == growth.SUBJECT
+        assert found or result["subject"] == GROWTH.name
         assert all(map(math.isfinite, found)), result["task"]
         # An import is a difference of two times, which noise can turn around; all others are quotients.
         assert result["subject"] == "imports" or min(found, default=1) > 0, result["task"]
@@ -83,7 +90,7 @@ def test_every_subject_is_there_with_positive_ratios(summary):
 
 
 def test_ratios_follow_from_the_times(summary):
-    for result in of(summary, many.SUBJECT):
+    for result in of(summary, MANY.name):
         times = result["times"]
         assert result["ratio_product"] == pytest.approx(times["cbauc"]["seconds"] / times["X @ W"]["seconds"], rel=1e-3)
     (result,) = of(summary, "rivals")
@@ -93,19 +100,19 @@ def test_ratios_follow_from_the_times(summary):
 
 
 def test_exponents_are_finite_and_come_from_five_sizes_or_more(summary):
-    found = of(summary, growth.SUBJECT)
+    found = of(summary, GROWTH.name)
     assert [(r["what"], r["axis"]) for r in found] == [
         ("cbauc", "N"), ("cbauc", "P"), ("cbauc", "K"), ("posterior", "N"), ("posterior", "P"),
     ]  # fmt: skip
     for result in found:
         assert len(result["sizes"]) == len(result["times"]) >= 5
         seconds = [result["times"][str(size)]["seconds"] for size in result["sizes"]]
-        assert result["exponent"] == pytest.approx(growth.exponent(result["sizes"], seconds)[0], abs=1e-3)
+        assert result["exponent"] == pytest.approx(exponent(result["sizes"], seconds)[0], abs=1e-3)
         assert math.isfinite(result["exponent"])
 
 
 def test_data_sets_show_both_answers(summary, data):
-    found = of(summary, datasets.SUBJECT)
+    found = of(summary, DATA_SETS.name)
     assert [r["name"] for r in found] == ["c_wide", "b_tall"]
     tall = found[1]
     with np.load(data / "b_tall.npz") as arrays:
@@ -176,21 +183,21 @@ def test_mistakes_are_one_line(words, expected, tmp_path):
 
 
 def test_data_sets_are_chosen_by_kind_or_by_name(data, tmp_path):
-    assert [p.stem for p in datasets.chosen(data, None)] == ["c_wide", "b_tall"]
-    assert [p.stem for p in datasets.chosen(data, ["b_tall"])] == ["b_tall"]
+    assert [p.stem for p in chosen(data, None)] == ["c_wide", "b_tall"]
+    assert [p.stem for p in chosen(data, ["b_tall"])] == ["b_tall"]
     with pytest.raises(fl.InputError, match=r"there is no e\.npz"):
-        datasets.chosen(data, ["e"])
+        chosen(data, ["e"])
     with pytest.raises(fl.InputError, match="not independent"):
-        datasets.chosen(data, ["a_grouped"])
+        chosen(data, ["a_grouped"])
     with pytest.raises(fl.InputError, match="no usable"):
-        datasets.chosen(tmp_path, None)
+        chosen(tmp_path, None)
     with pytest.raises(fl.InputError, match="named once"):
-        Settings(str(data), ("b_tall", "b_tall"))
+        SpeedSettings(str(data), ("b_tall", "b_tall"))
     for k in range(7):
         write_set(tmp_path, f"wide{k}", 8, 9)
         write_set(tmp_path, f"tall{k}", 8, 2)
     expected = [f"{kind}{k}" for kind in ("wide", "tall") for k in range(5)]
-    assert [p.stem for p in datasets.chosen(tmp_path, None)] == expected
+    assert [p.stem for p in chosen(tmp_path, None)] == expected
 
 
 @pytest.mark.parametrize(("N", "P"), [(40, 7), (30, 60)])
@@ -244,20 +251,20 @@ def test_peak_memory_is_that_of_the_call():
 
 
 def test_exponent_of_a_known_law():
-    slope, deviation = growth.exponent([1, 10, 100], [2.0, 2e2, 2e4])
+    slope, deviation = exponent([1, 10, 100], [2.0, 2e2, 2e4])
     assert slope == pytest.approx(2)
     assert deviation == pytest.approx(0, abs=1e-9)
-    assert growth.exponent([1, 2, 4], [1.0, 2.2, 4.0])[1] > 0.05
+    assert exponent([1, 2, 4], [1.0, 2.2, 4.0])[1] > 0.05
 
 
 def test_goals_name_measurements_of_the_full_run():
     """And they are judged by both of their bounds."""
-    keys = {m.key for m in plan(Settings())}
-    assert {goal.measurement for goal in goals.GOALS} <= keys
-    results = {g.measurement: {g.figure: 1.15} for g in goals.GOALS}
-    assert [g["holds"] for g in goals.judge(results)] == [True, False, False, False]
-    results = {g.measurement: {g.figure: 0.8} for g in goals.GOALS}
-    judged = goals.judge(results)
+    keys = {m.key for m in plan(SpeedSettings())}
+    assert {goal.measurement for goal in GOALS} <= keys
+    results = {g.measurement: {g.figure: 1.15} for g in GOALS}
+    assert [g["holds"] for g in judge(results)] == [True, False, False, False]
+    results = {g.measurement: {g.figure: 0.8} for g in GOALS}
+    judged = judge(results)
     assert [g["holds"] for g in judged] == [True, False, False, True]
     text = "\n".join(block.markdown() for block in page._goals(judged))
     assert "| exponent of CBAUC in N | 0.9 to 1.1 | 0.80 | **no** |" in text
@@ -265,12 +272,11 @@ def test_goals_name_measurements_of_the_full_run():
 
 def test_figures_of_the_full_run_are_those_that_are_promised():
     """The sizes in the goals, in the help text and in the documents are the ones that are measured."""
-    assert many.SHAPE == (20_000, 1_000)
-    assert many.COUNTS[-1] == 1_000
-    assert all(len(ladder.sizes) >= 5 for ladder in (*growth.LADDERS, *growth.QUICK))
-    (by_K,) = (ladder for ladder in growth.LADDERS if ladder.axis == "K")
+    assert MANY.full[-1] == (20_000, 1_000, 1_000)
+    assert all(len(ladder.sizes) >= 5 for ladder in (*LADDERS, *QUICK_LADDERS))
+    (by_K,) = (ladder for ladder in LADDERS if ladder.axis == "K")
     assert by_K.sizes[0] == 64
-    assert max(N * P * 8 for ladder in growth.LADDERS for N, P, _ in map(ladder.at, ladder.sizes)) < 1.5e9
+    assert max(N * P * 8 for ladder in LADDERS for N, P, _ in map(ladder.at, ladder.sizes)) < 1.5e9
 
 
 def test_an_import_that_fails_is_no_time():
@@ -287,10 +293,9 @@ def test_few_digits_are_kept():
 def test_run_from_python(tmp_path, monkeypatch):
     """The function behind the command: a subject without measurements is left out of the page."""
     calls: list[tuple[int, int]] = []
-    some = one_pass.measurements(quick=True, effort=Effort(1, 1, 0.0))
-    # The package exports the function of the same name.
+    some = ONE_PASS.measurements(quick=True)
     monkeypatch.setattr(sys.modules["foldless_studies.speed.run"], "plan", lambda settings: some)
-    summary = run(Settings(quick=True), tmp_path, progress=lambda done, total, left: calls.append((done, total)))
+    summary = run(SpeedSettings(quick=True), tmp_path, progress=lambda done, total, left: calls.append((done, total)))
     assert calls == [(1, 2), (2, 2)]
     assert summary["command"] == "foldless benchmark speed --quick"
     text = (tmp_path / "speed.md").read_text(encoding="utf-8")

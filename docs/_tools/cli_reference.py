@@ -18,7 +18,8 @@ What `--help` says, command by command. This page is written by `python docs/_to
 fails when it differs from the real help.
 
 Every command takes `--help`. A mistake ends in one line on stderr and exit code 2. `pip install 'foldless[cli]'`
-installs the command.
+installs the command. `benchmark` and `reproduce` come with `studies/`, a distribution of its own in the repository:
+`pip install ./studies` in a checkout adds them.
 """
 
 
@@ -26,8 +27,11 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
     """(full name, command) of a command and of everything below it."""
     yield name, command
     if isinstance(command, click.Group):
-        for word, below in sorted(command.commands.items()):
-            yield from commands(below, f"{name} {word}")
+        context = click.Context(command)
+        for word in sorted(command.list_commands(context)):  # commands are loaded when they are asked for
+            below = command.get_command(context, word)
+            if below is not None:
+                yield from commands(below, f"{name} {word}")
 
 
 def help_text(command: click.Command, name: str) -> str:

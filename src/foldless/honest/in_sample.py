@@ -110,7 +110,7 @@ def class_error_effects(view: LinearView, prior: Prior, threshold: float) -> tup
 
 
 # Mean of the in-sample posterior (paper prior, logistic regression) on data without any signal, by
-# features per row: measured with benchmarks/optimism.py, nearly the same for N from 20 to 1000.
+# features per row: measured in results/optimism.md, nearly the same for N from 20 to 1000.
 NOISE_LEVEL = ((0.02, 0.58), (0.05, 0.62), (0.1, 0.68), (0.2, 0.76), (0.5, 0.90), (1.0, 0.99), (2.0, 1.0))
 # Beyond this many features per row pure noise reads 0.6 or more: the answer is no longer the data's.
 MAX_FEATURES_PER_ROW = 0.03

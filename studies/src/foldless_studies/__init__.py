@@ -1,13 +1,12 @@
-"""How far off are the estimates? Methods against the truth, on simulations and on folders of data sets.
+"""How the figures of foldless were measured. A distribution of its own, which uses foldless as a user would.
 
-A `cell` describes where samples come from, a `task` is one replicate of a cell, a `method` turns a fitted
-classifier and its training data into an estimate. `accuracy` runs the tasks and keeps every result in a folder;
-`summary` condenses them. Everything is asked through the public API, so a reader can repeat it.
+    accuracy/    how far off are the estimates? (`foldless benchmark accuracy`)
+    speed/       what does an answer cost? (`foldless benchmark speed`)
+    paper/       every table and figure of the paper again (`foldless reproduce`)
+    evidence/    one page of `results/` each: comparisons, search, planning, several classes, memory, GPU, ...
+    tools/       the check of the packages, the transcript of the command line
 
-Reading order: `sample` -> `simulated`, `real` -> `methods` -> `task` -> `store`, `accuracy` -> `summary`.
+What they share: a `Cell` draws samples with a known truth (`sampling`, `populations`, `data`), an estimator turns a
+fitted classifier into an `Answer` (`classifiers`, `estimators`), a run does the tasks and keeps every result (`runs`,
+`store`), and `pages` writes Markdown, HTML and CSV.
 """
-
-from foldless_studies.accuracy import run
-from foldless_studies.settings import Settings
-
-__all__ = ["Settings", "run"]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +19,6 @@ from typing import Any
 
 import foldless as fl
 from foldless.files import write_atomically
-from foldless_studies.lock import acquire
 
 SETTINGS, TASKS = "settings.json", "tasks.jsonl"
 # What `write_atomically` leaves where it is killed; other hidden files are somebody else's.
@@ -156,3 +157,32 @@ def _parsed(content: bytes) -> dict[str, Any] | None:
 def _whole_bytes(path: Path) -> int:
     """Length of the file without a last line that has no end."""
     return path.read_bytes().rfind(b"\n") + 1
+
+
+# ---- One run at a time: a lock on an open file, which the system takes back when the process ends, however it ends.
+
+
+def acquire(descriptor: int) -> bool:
+    """Lock an open file until it is closed; False where somebody else holds it. An OSError where that is impossible."""
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Far behind the end: on Windows nobody else could read the bytes that are locked.
+    FAR = 2**40
+
+    def _lock(descriptor: int) -> None:
+        os.lseek(descriptor, FAR, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import foldless as fl
 from foldless.cli import console
 from foldless.cli.console import Reporter, resumable
-from foldless.cli.options import comma_separated, json_option
-from foldless_studies.cli.workers import refuse_file, worker_options
-from foldless_studies.markdown import text
-from foldless_studies.paper.items import ITEMS
-from foldless_studies.paper.recipes import CHOICES
-from foldless_studies.paper.run import Settings, publish, run
-from foldless_studies.workers import Workers
+from foldless_studies.choices import PAPER_CLASSIFIERS, PAPER_ITEMS
+from foldless_studies.cli import comma_separated, json_option, out_options, refuse_file, say_table, worker_options
+
+if TYPE_CHECKING:
+    from foldless_studies.paper.run import PaperSettings
+    from foldless_studies.runs import Workers
 
 EXAMPLES = """\b
 Examples:
@@ -30,14 +29,13 @@ SHOWN = {"mae": "MAE", "sd": "SD", "bias": "bias", "coverage90": "cover 90", "mi
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("item", type=click.Choice([ALL, *ITEMS]))
+@click.argument("item", type=click.Choice([ALL, *PAPER_ITEMS]))
 @click.option("--iterations", type=click.IntRange(1), help="Per point.  [default: 1000, as in the paper]")
 @click.option("--P", "columns", metavar="4,10", callback=comma_separated(int), help="Only these numbers of columns.")
-@click.option("--classifier", type=click.Choice(CHOICES), default=CHOICES[0], show_default=True)
+@click.option("--classifier", type=click.Choice(PAPER_CLASSIFIERS), default=PAPER_CLASSIFIERS[0], show_default=True)
 @worker_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("foldless-paper"), show_default=True)
-@click.option("--resume", is_flag=True, help="Finish what is in the --out folder.")
+@out_options("foldless-paper")
 @click.option("--quick", is_flag=True, help="A few points and iterations, to see that it works.")
 @json_option
 def reproduce(item: str, workers: Workers, out: Path, resume: bool, as_json: bool, **options: Any) -> None:
@@ -48,6 +46,9 @@ def reproduce(item: str, workers: Workers, out: Path, resume: bool, as_json: boo
     picture (.png, .svg) and a page (.md); index.html and index.md show all of them beside the published numbers.
     The ovarian cancer data of fig5 and shuffled are read from the folder named by FOLDLESS_DATA, or downloaded.
     """
+    from foldless_studies.paper.items import ITEMS
+    from foldless_studies.paper.run import publish, run
+
     refuse_file(out)
     left_out: dict[str, str] = {}
     names = _available(left_out) if item == ALL else [item]
@@ -66,6 +67,8 @@ def reproduce(item: str, workers: Workers, out: Path, resume: bool, as_json: boo
 
 def _available(left_out: dict[str, str]) -> list[str]:
     """All items whose data are here; the others are named, with the reason."""
+    from foldless_studies.paper.items import ITEMS
+
     names = []
     for name, item in ITEMS.items():
         try:
@@ -78,12 +81,15 @@ def _available(left_out: dict[str, str]) -> list[str]:
     return names
 
 
-def _settings(name: str, options: dict[str, Any], *, alone: bool) -> Settings:
+def _settings(name: str, options: dict[str, Any], *, alone: bool) -> PaperSettings:
     """Settings of an item; --P limits, among all of them, those that have the choice."""
+    from foldless_studies.paper.items import ITEMS
+    from foldless_studies.paper.run import PaperSettings
+
     columns = options["columns"]
     if not alone and columns is not None:
         columns = tuple(P for P in columns if P in ITEMS[name].columns) or None
-    return Settings(name, **{**options, "columns": columns})
+    return PaperSettings(name, **{**options, "columns": columns})
 
 
 def show(summaries: list[dict[str, Any]], left_out: dict[str, str], pages: list[Path]) -> None:
@@ -93,16 +99,17 @@ def show(summaries: list[dict[str, Any]], left_out: dict[str, str], pages: list[
         for name in summary["missing"]:
             rows = [row for row in summary["table"] if row["estimator"] == name]
             lines.append([summary["item"], name, *(_pooled(rows, key) for key in SHOWN)])
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    for line in lines if len(lines) > 1 else []:
-        console.say("  ".join([*map(str.ljust, line[:2], widths), *map(str.rjust, line[2:], widths[2:])]))
+    if len(lines) > 1:
+        say_table(lines, left=2)
     for name, why in left_out.items():
         console.say(f"left out: {name}: {why}")
     console.say(str(pages[-1]))
 
 
 def _pooled(rows: list[dict[str, Any]], key: str) -> str:
+    from foldless_studies.pages import cell_text
+
     values = [row[key] for row in rows if row[key] is not None]
     if key == "missing":
         return str(sum(values))
-    return text(float(sum(values) / len(values))) if values else "-"
+    return cell_text(float(sum(values) / len(values))) if values else "-"

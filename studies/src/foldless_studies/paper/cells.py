@@ -1,4 +1,5 @@
-"""A cell: where the training samples of one point of a figure come from."""
+"""The cells of the paper: where the training samples of one point of a figure come from, and the settings that Table 1
+may come from."""
 
 from __future__ import annotations
 
@@ -6,38 +7,37 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import ndtri
 
-from foldless_studies.paper.population import Population
-from foldless_studies.sample import AtChance, Floats, Known, Sample, standardized
-from foldless_studies.seeds import source
+from foldless_studies.paper import published
+from foldless_studies.populations import Population
+from foldless_studies.sampling import AtChance, Cell, Sample, Scaled, source, standardized
 
 Where = tuple[tuple[str, Any], ...]
 
 
-class Cell(Protocol):
-    """`where` says which point of which panel it is; `recipe` how the classifier is fitted.
+class PaperCell(Cell, Protocol):
+    """A `Cell` that is a point of a figure.
 
-    `held_out` is True where the truth is the AUC of a finite test set.
+    `where` says which point of which panel it is; `recipe` how the classifier is fitted; `held_out` is True where the
+    truth is the AUC of a finite test set; `bayes` is the AUC of the best classifier, where it is known.
     """
 
-    @property
-    def where(self) -> Where: ...
-    @property
-    def recipe(self) -> str: ...
+    where: Where
+    recipe: str
+
     @property
     def held_out(self) -> bool: ...
     @property
     def bayes(self) -> float | None: ...
-    def draw(self, seed: int, replicate: int) -> Sample: ...
-
-
-def name_of(cell: Cell) -> str:
-    """'P=4,N=20': unique within an item."""
-    return ",".join(f"{key}={value}" for key, value in cell.where)
+    @property
+    def name(self) -> str:
+        """'P=4,N=20': unique within an item."""
+        return ",".join(f"{key}={value}" for key, value in self.where)
 
 
 @dataclass(frozen=True)
-class SimulatedCell:
+class PopulationCell(PaperCell):
     """n0 + n1 rows of a population, with its labels or with shuffled ones (truth: exactly 0.5).
 
     The rows depend on the population and the two sizes only: items, recipes and shuffling share them. `standardised`
@@ -67,16 +67,70 @@ class SimulatedCell:
             return Sample(X, shuffled, AtChance(), X.shape[1])
         if self.standardised:
             Z, scale = standardized(X)
-            return Sample(Z, y, Scaled(self.population, scale), X.shape[1])
+            return Sample(Z, y, Scaled(self.population.truth, scale), X.shape[1])
         return Sample(X, y, self.population.truth, X.shape[1])
 
 
+# ---- Table 1 of the paper, and where its numbers may come from: settings that were tried, one after the other.
+
+
+def ones(P: int) -> Population:
+    """The paper's simulation: means 0 and 1, identity covariance."""
+    return Population(f"gaussian-P{P}", (1.0,) * P)
+
+
 @dataclass(frozen=True)
-class Scaled:
-    """Truth for weights of columns that were multiplied by `scale`."""
+class Attempt:
+    """A setting that Table 1 might come from: the population, how the classifier is fitted, and what N counts."""
 
-    population: Population
-    scale: Floats
+    kind: str
+    recipe: str = "liblinear"
+    standardised: bool = False
+    per_class: bool = False
 
-    def __call__(self, W: Floats) -> list[Known]:
-        return self.population.truth(self.scale[:, None] * W)
+
+# Except for the first two, the distance between the classes is that of the printed Bayes row.
+ATTEMPTS = {
+    "as stated": Attempt("stated"),
+    "as stated, no intercept": Attempt("stated", "no-intercept"),
+    "means further apart": Attempt("means"),
+    "means further apart, N rows per class": Attempt("means", per_class=True),
+    "means further apart, standardised, no intercept": Attempt("means", "no-intercept", standardised=True),
+    "means further apart, standardised, no intercept, C = 10": Attempt(
+        "means", "no-intercept, C=10", standardised=True
+    ),
+    "random means, standardised, no intercept": Attempt("random", "no-intercept", standardised=True),
+    "smaller variance": Attempt("variance"),
+    "correlation below 0": Attempt("negative"),
+    "correlation 0.3, means further apart": Attempt("positive"),
+}
+POSITIVE = 0.3
+
+
+def printed_distance(P: int) -> float:
+    """Squared Mahalanobis distance of the printed Bayes AUC; where that is 1.0000, the stated one."""
+    bayes = published.TABLE1_BAYES[P]
+    return float(P) if bayes == 1 else 2 * float(ndtri(bayes)) ** 2
+
+
+def candidate(kind: str, P: int) -> Population:
+    """A population with the printed distance, reached in one of several ways."""
+    ratio = printed_distance(P) / P
+    if kind == "means":
+        return Population(f"means-P{P}", (float(np.sqrt(ratio)),) * P)
+    if kind == "random":
+        # What means drawn from a normal law look like, without drawing: the middles of P slices of it. Signs and
+        # order do not matter.
+        means = ndtri(0.5 + (np.arange(P) + 0.5) / (2 * P))
+        return Population(
+            f"random-P{P}", tuple(float(m) for m in means * np.sqrt(printed_distance(P) / (means @ means)))
+        )
+    if kind == "variance":
+        return Population(f"variance-P{P}", (1.0,) * P, 1 / ratio, 1 / ratio)
+    # With correlation r between all columns, 1' Sigma^-1 1 = P / (1 + (P - 1) r).
+    if kind == "negative":
+        return Population(f"negative-P{P}", (1.0,) * P, correlation=(1 / ratio - 1) / (P - 1))
+    if kind == "positive":
+        apart = float(np.sqrt(ratio * (1 + (P - 1) * POSITIVE)))
+        return Population(f"positive-P{P}", (apart,) * P, correlation=POSITIVE)
+    return ones(P)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from foldless_studies.estimators import BLUE, ESTIMATORS, GREEN, RED, STANDARD
 from foldless_studies.paper import meg, published
-from foldless_studies.paper.about_meg import is_stand_in
-from foldless_studies.paper.estimators import BLUE, ESTIMATORS, GREEN, RED, STANDARD
+from foldless_studies.paper.findings import is_stand_in
 from foldless_studies.paper.items import Item
 
 QUANTITIES = {

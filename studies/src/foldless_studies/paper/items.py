@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
+from foldless_studies.choices import LOGISTIC
+from foldless_studies.estimators import DISSECTED, STANDARD
 from foldless_studies.paper import meg, ovarian, published
-from foldless_studies.paper.attempts import ATTEMPTS, Attempt, candidate, ones
-from foldless_studies.paper.cells import Cell, SimulatedCell
-from foldless_studies.paper.estimators import DISSECTED, STANDARD
-from foldless_studies.paper.population import Population
-from foldless_studies.paper.recipes import LOGISTIC
+from foldless_studies.paper.cells import ATTEMPTS, Attempt, PaperCell, PopulationCell, candidate, ones
+from foldless_studies.populations import Population
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Item:
 
     name: str
     title: str
-    cells: Callable[[Scope], list[Cell]]
+    cells: Callable[[Scope], list[PaperCell]]
     x: str
     x_label: str
     across: str | None
@@ -57,15 +56,15 @@ SIZES = tuple(range(10, 101, 5))
 FEW_SIZES = (10, 25, 50, 100)
 
 
-def _fig1(scope: Scope) -> list[Cell]:
+def _fig1(scope: Scope) -> list[PaperCell]:
     return [
-        SimulatedCell((("P", P), ("N", 2 * n)), ones(P), n, n)
+        PopulationCell((("P", P), ("N", 2 * n)), ones(P), n, n)
         for P in scope.wanted((4, 10, 100))
         for n in scope.some(SIZES, FEW_SIZES)
     ]
 
 
-def _table1(scope: Scope) -> list[Cell]:
+def _table1(scope: Scope) -> list[PaperCell]:
     return [
         _attempt(title, attempt, P, N)
         for title, attempt in ATTEMPTS.items()
@@ -74,10 +73,10 @@ def _table1(scope: Scope) -> list[Cell]:
     ]
 
 
-def _attempt(title: str, attempt: Attempt, P: int, N: int) -> Cell:
+def _attempt(title: str, attempt: Attempt, P: int, N: int) -> PaperCell:
     n = N if attempt.per_class else N // 2
     where = (("setting", title), ("P", P), ("N", N))
-    return SimulatedCell(where, candidate(attempt.kind, P), n, n, attempt.recipe, standardised=attempt.standardised)
+    return PopulationCell(where, candidate(attempt.kind, P), n, n, attempt.recipe, standardised=attempt.standardised)
 
 
 TARGETS = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99)
@@ -89,9 +88,9 @@ def target_population(target: float) -> Population:
     return Population(f"target-{target}", (1.0, 1.0), sigma, sigma)
 
 
-def _fig2(scope: Scope) -> list[Cell]:
+def _fig2(scope: Scope) -> list[PaperCell]:
     return [
-        SimulatedCell((("N", N), ("target", t)), target_population(t), N // 2, N // 2)
+        PopulationCell((("N", N), ("target", t)), target_population(t), N // 2, N // 2)
         for N in (20, 100)
         for t in (TARGETS if not scope.quick else (0.55, 0.7, 0.85, 0.95))
     ]
@@ -100,20 +99,20 @@ def _fig2(scope: Scope) -> list[Cell]:
 UNEQUAL = Population("unequal", (-1.5, -0.75, 0.75, 1.5), 1.0, (0.25, 0.75, 1.25, 1.75))
 
 
-def _fig3(scope: Scope) -> list[Cell]:
-    return [SimulatedCell((("N", 2 * n),), UNEQUAL, n, n) for n in scope.some(SIZES, FEW_SIZES)]
+def _fig3(scope: Scope) -> list[PaperCell]:
+    return [PopulationCell((("N", 2 * n),), UNEQUAL, n, n) for n in scope.some(SIZES, FEW_SIZES)]
 
 
-def _fig4(scope: Scope) -> list[Cell]:
+def _fig4(scope: Scope) -> list[PaperCell]:
     return [
-        SimulatedCell((("P", P), ("N", N), ("share", tenths / 10)), ones(P), N - N * tenths // 10, N * tenths // 10)
+        PopulationCell((("P", P), ("N", N), ("share", tenths / 10)), ones(P), N - N * tenths // 10, N * tenths // 10)
         for P in scope.wanted((2, 4, 10))
         for N in (10, 100)
         for tenths in scope.some(tuple(range(1, 10)), (1, 3, 5, 9))
     ]
 
 
-def _fig5(scope: Scope) -> list[Cell]:
+def _fig5(scope: Scope) -> list[PaperCell]:
     path = ovarian.find()
     # The authors' recipe is one for logistic regression.
     variants = {"published": "authors", "standard": "converged"}
@@ -126,7 +125,7 @@ def _fig5(scope: Scope) -> list[Cell]:
     ]
 
 
-def _fig6(scope: Scope) -> list[Cell]:
+def _fig6(scope: Scope) -> list[PaperCell]:
     path = meg.find()
     origin = meg.SIMULATED if path is None else meg.RECORDED
     splits = {"day-2 test set": True, "hold-out of training set": False}
@@ -137,20 +136,20 @@ def _fig6(scope: Scope) -> list[Cell]:
     ]
 
 
-LAWS = {"heavy": "heavy tails", "skew": "skewed", "mixture": "mixture"}
+LAW_TITLES = {"heavy": "heavy tails", "skew": "skewed", "mixture": "mixture"}
 
 
-def _fig7(scope: Scope) -> list[Cell]:
+def _fig7(scope: Scope) -> list[PaperCell]:
     return [
-        SimulatedCell((("law", title), ("N", 2 * n)), Population(law, (1.0,) * 4, law=law), n, n)
-        for law, title in LAWS.items()
+        PopulationCell((("law", title), ("N", 2 * n)), Population(law, (1.0,) * 4, law=law), n, n)
+        for law, title in LAW_TITLES.items()
         for n in scope.some(tuple(range(10, 101, 10)), FEW_SIZES)
     ]
 
 
-def _shuffled(scope: Scope) -> list[Cell]:
-    cells: list[Cell] = [
-        SimulatedCell((("data", f"Gaussian, P = {P}"), ("N", 2 * n)), ones(P), n, n, shuffled=True)
+def _shuffled(scope: Scope) -> list[PaperCell]:
+    cells: list[PaperCell] = [
+        PopulationCell((("data", f"Gaussian, P = {P}"), ("N", 2 * n)), ones(P), n, n, shuffled=True)
         for P in scope.wanted((4, 10, 100))
         for n in scope.some((10, 25, 50, 75, 100), (10, 50))
     ]

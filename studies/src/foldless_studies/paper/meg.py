@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 import foldless as fl
-from foldless_studies.paper.cells import Where
-from foldless_studies.paper.folder import matlab, present
-from foldless_studies.real import split
-from foldless_studies.sample import Floats, HeldOut, Labels, Sample, standardized
-from foldless_studies.seeds import source
+from foldless_studies.data import matlab, present, split
+from foldless_studies.paper.cells import PaperCell, Where
+from foldless_studies.sampling import Floats, HeldOut, Labels, Sample, source, standardized
 
 FILES = ("megicann.mat", "megicann_train_v2.mat", "meg.mat")
 CHANNELS, SAMPLES = 204, 200
@@ -127,7 +125,7 @@ def simulated(seed: int = 2011) -> Recording:
 
 
 @dataclass(frozen=True)
-class MegCell:
+class MegCell(PaperCell):
     """A share of the training set (percent); truth from the test set of day 2, or from the rest of the training set."""
 
     path: Path | None

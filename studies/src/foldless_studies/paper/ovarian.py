@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
-from foldless_studies.paper.cells import Where
-from foldless_studies.paper.folder import VARIABLE, matlab, present
-from foldless_studies.real import split
-from foldless_studies.sample import AtChance, Floats, HeldOut, Labels, Sample, rotate, standardized
-from foldless_studies.seeds import source
+from foldless_studies.data import VARIABLE, matlab, present, split
+from foldless_studies.paper.cells import PaperCell, Where
+from foldless_studies.sampling import AtChance, Floats, HeldOut, Labels, Sample, rotate, source, standardized
 
 FILE, ARRAYS = "ovarian_cancer_ex.mat", "ovarian.npz"
 COMMIT = "1d55e04dc145a7b8c6e18dbad9a2785771735901"
@@ -47,7 +45,7 @@ def _fetched(url: str = URL, known_hash: str = SHA256) -> Path:
 def _advice(why: str) -> str:
     return (
         f"the ovarian cancer data are not here, and {why}: put {FILE} from {URL} (or {ARRAYS} with X and y) into a "
-        f"folder and set {VARIABLE} to it, or install foldless[data] and go online."
+        f"folder and set {VARIABLE} to it, or install pooch and go online."
     )
 
 
@@ -83,7 +81,7 @@ def _refuse_other_file(path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class OvarianCell:
+class OvarianCell(PaperCell):
     """A share of the rows (percent) for training, the others for the truth; or shuffled labels, truth 0.5.
 
     Columns are standardised on the training part. The sample is rotated into the space of its rows, which changes

@@ -1,17 +1,16 @@
-"""The page of one item: what was done, the picture, the figures behind it, and what they say."""
+"""The pages: one for each item, with what was done, the picture and what the figures say, and the index of all."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from foldless_studies.estimators import ESTIMATORS
+from foldless_studies.pages import Block, Heading, Image, Page, Points, Table, Text, number
 from foldless_studies.paper import findings
-from foldless_studies.paper.about_meg import is_stand_in
 from foldless_studies.paper.figure import title as title_of_figure
-from foldless_studies.paper.items import Item
-from foldless_studies.paper.page import Block, Heading, Image, Page, Points, Table, Text, number
-from foldless_studies.paper.summary import title_of
+from foldless_studies.paper.findings import is_stand_in
+from foldless_studies.paper.items import ITEMS, Item
+from foldless_studies.paper.summary import average, by_panel, pooled_coverage
 
 COMMON = (
     "The classifier is L2 logistic regression with C = 1 (LIBLINEAR, with an intercept), fitted once per sample; all "
@@ -97,40 +96,22 @@ SECONDS = "Processor time, the median over all trials; the fit itself is shared 
 
 def pooled(item: Item, summary: dict[str, Any]) -> Table:
     """One line per panel and estimator."""
-    keys = [key for key in (item.down, item.across) if key]
     lines = []
-    for where, name, rows in groups(item, summary):
-        known = [row for row in rows if row["units"]]
-        cover = [(r["coverage90"], r["coverage_units"]) for r in known if r["coverage90"] is not None]
-        figures = [average(known, q) for q in ("mae", "sd", "bias")]
-        lines.append([*map(str, where), title_of(name), *(number(v, 4) for v in figures),
-                      number(_weighted(cover), 2), f"{len(known)} of {len(rows)}"])  # fmt: skip
-    return Table([*keys, "estimator", "MAE", "SD", "bias", "cover 90", "points"], lines)
-
-
-def groups(item: Item, summary: dict[str, Any]) -> list[tuple[tuple[Any, ...], str, list[dict[str, Any]]]]:
-    """The rows of the table by panel and estimator."""
+    for where, panel in by_panel(item, summary):
+        for name in item.estimators:
+            rows = [row for row in panel if row["estimator"] == name]
+            known = [row for row in rows if row["units"]]
+            figures = [number(average(known, q), 4) for q in ("mae", "sd", "bias")]
+            points = f"{len(known)} of {len(rows)}"
+            titles = *map(str, where.values()), ESTIMATORS[name].title
+            lines.append([*titles, *figures, number(pooled_coverage(known), 2), points])
     keys = [key for key in (item.down, item.across) if key]
-    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in summary["table"]:
-        found.setdefault((tuple(row[k] for k in keys), row["estimator"]), []).append(row)
-    return [(where, name, rows) for (where, name), rows in found.items()]
-
-
-def average(rows: list[dict[str, Any]], quantity: str) -> float | None:
-    """Mean over the points that have a value."""
-    values = [row[quantity] for row in rows if row[quantity] is not None]
-    return float(np.mean(values)) if values else None
-
-
-def _weighted(pairs: list[tuple[float, int]]) -> float | None:
-    total = sum(units for _, units in pairs)
-    return sum(value * units for value, units in pairs) / total if total else None
+    return Table([*keys, "estimator", "MAE", "SD", "bias", "cover 90", "points"], lines)
 
 
 def seconds(summary: dict[str, Any]) -> Table:
     """Milliseconds of every estimator."""
-    rows = [[("one fit" if n == "fit" else title_of(n)), number(None if s is None else 1000 * s, 2)]
+    rows = [[("one fit" if n == "fit" else ESTIMATORS[n].title), number(None if s is None else 1000 * s, 2)]
             for n, s in summary["seconds"].items()]  # fmt: skip
     return Table(["", "milliseconds"], rows)
 
@@ -138,7 +119,7 @@ def seconds(summary: dict[str, Any]) -> Table:
 def missing(summary: dict[str, Any]) -> list[Block]:
     """How often an estimator had no value."""
     counts = {name: n for name, n in summary["missing"].items() if n}
-    points = [f"{title_of(name)}: no value in {n} of {summary['trials']} trials" for name, n in counts.items()]
+    points = [f"{ESTIMATORS[name].title}: no value in {n} of {summary['trials']} trials" for name, n in counts.items()]
     return [Heading("Missing"), Points(points)] if points else []
 
 
@@ -147,3 +128,38 @@ def provenance(summary: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {v}" for name, v in summary["versions"].items())
     notes = "".join(f" Note: {note}." for note in summary["notes"])
     return f"Seed {summary['settings']['seed']}; {versions}.{notes}"
+
+
+# ---- The index: all items on one page, beside what was published, and where they differ.
+
+OPENING = (
+    "Every table and figure of S. S. Hassan, H. Huttunen, J. Niemi and J. Tohka, *Bayesian receiver operating "
+    "characteristic metric for linear classifiers* (Pattern Recognition Letters, 2019), run again. Solid lines in the "
+    "paper's colours are its estimators as published: CV-AUC red, EBAUC blue, CBAUC green, sample-binormal pink. "
+    "Dashed lines are the same as usually computed. Black is foldless."
+).replace("*", "")
+
+
+def index(summaries: list[dict[str, Any]], left_out: dict[str, str]) -> Page:
+    """The index of these items."""
+    by_name = {summary["item"]: summary for summary in summaries}
+    blocks: list[Block] = [Text(OPENING)]
+    blocks += [Points([f"**{name} is missing here**: {why}" for name, why in left_out.items()])] if left_out else []
+    short = findings.in_short(by_name)
+    if short:
+        blocks += [Heading("Where the paper's numbers do not come back, or mean something else"), Points(short)]
+    panels, cost = findings.all_panels(by_name), findings.seconds(by_name)
+    blocks += [Heading("All panels"), Text(RATIOS), *panels] if panels else []
+    blocks += [Text(cost)] if cost else []
+    for summary in summaries:
+        item = ITEMS[summary["item"]]
+        blocks += [Heading(title_of_figure(item, summary)), *opening(item, summary), *findings.of(item, summary)]
+        blocks += [Text(f"[All figures of {item.name}]({item.name}.md) - [summary]({item.name}.json) - "
+                        f"`{summary['command']}`")]  # fmt: skip
+    return Page("The paper, reproduced", blocks)
+
+
+RATIOS = (
+    "Mean absolute errors relative to standard 5-fold cross-validation (below 1: more accurate), and coverage of 90 % "
+    "intervals, on the points of a panel at which all of them have a value."
+)

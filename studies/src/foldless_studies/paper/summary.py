@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from foldless_studies.paper.cells import Cell, name_of
-from foldless_studies.paper.estimators import ESTIMATORS
+from foldless_studies.pages import csv_text
+from foldless_studies.paper.cells import PaperCell
 from foldless_studies.paper.items import Item
-from foldless_studies.paper.trial import Trial
-from foldless_studies.sample import Floats
-from foldless_studies.spreadsheet import csv_text
+from foldless_studies.sampling import Floats, Task
 
 LEVELS = (0.5, 0.9)
 SEPARATED = "the test set was separated: its noise, and so the coverage, is unknown there"
@@ -21,17 +19,17 @@ SEPARATED = "the test set was separated: its noise, and so the coverage, is unkn
 
 @dataclass(frozen=True)
 class Result:
-    """A finished trial."""
+    """A finished trial: one iteration of a cell."""
 
-    trial: Trial
+    trial: Task[PaperCell]
     line: dict[str, Any]
 
 
-def gather(trials: Sequence[Trial], lines: Iterable[dict[str, Any]]) -> list[Result]:
+def gather(trials: Sequence[Task[PaperCell]], lines: Iterable[dict[str, Any]]) -> list[Result]:
     """Results in the order of cells and iterations, whatever the order in which they were finished."""
     by_key = {line["task"]: line for line in lines}
-    cells = {cell: k for k, cell in enumerate(dict.fromkeys(name_of(t.cell) for t in trials))}
-    ordered = sorted(trials, key=lambda t: (cells[name_of(t.cell)], t.replicate))
+    cells = {cell: k for k, cell in enumerate(dict.fromkeys(t.cell.name for t in trials))}
+    ordered = sorted(trials, key=lambda t: (cells[t.cell.name], t.replicate))
     return [Result(t, by_key[t.key]) for t in ordered if t.key in by_key]
 
 
@@ -61,7 +59,7 @@ def summarize(item: Item, results: list[Result]) -> dict[str, Any]:
     """Truths by cell, figures by cell and estimator, and seconds by estimator."""
     cells: dict[str, list[Result]] = {}
     for result in results:
-        cells.setdefault(name_of(result.trial.cell), []).append(result)
+        cells.setdefault(result.trial.cell.name, []).append(result)
     truths = [_truth(part) for part in cells.values()]
     table = [_figures(part, name) for part in cells.values() for name in item.estimators]
     return {
@@ -75,7 +73,7 @@ def summarize(item: Item, results: list[Result]) -> dict[str, Any]:
 
 
 def _truth(part: list[Result]) -> dict[str, Any]:
-    cell: Cell = part[0].trial.cell
+    cell = part[0].trial.cell
     truth = np.array([r.line["truth"] for r in part])
     separated = sum(r.line["truth_se"] == 0 for r in part) if cell.held_out else 0
     return {
@@ -117,6 +115,34 @@ def _seconds(item: Item, results: list[Result]) -> dict[str, float | None]:
     return {name: _median([a["seconds"] for a in found if "seconds" in a]) for name, found in answers.items()}
 
 
+# ---- What findings and pages read off the table.
+
+
+def by_panel(item: Item, summary: dict[str, Any]) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The rows of each panel, with what the panel stands for."""
+    keys = [key for key in (item.down, item.across) if key]
+    found: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in summary["table"]:
+        found.setdefault(tuple(row[k] for k in keys), []).append(row)
+    return [(dict(zip(keys, where, strict=True)), rows) for where, rows in found.items()]
+
+
+def average(rows: list[dict[str, Any]], quantity: str) -> float | None:
+    """Mean over the points that have a value."""
+    values = [row[quantity] for row in rows if row[quantity] is not None]
+    return float(np.mean(values)) if values else None
+
+
+def pooled_coverage(rows: list[dict[str, Any]]) -> float | None:
+    """Coverage of 90 % intervals over all trials of these points."""
+    pairs = [(r["coverage90"], r["coverage_units"]) for r in rows if r["coverage90"] is not None]
+    total = sum(units for _, units in pairs)
+    return sum(value * units for value, units in pairs) / total if total else None
+
+
+# ---- Rounded figures.
+
+
 def _mean(values: Sequence[float] | Floats) -> float | None:
     return round(float(np.mean(values)), 6) if len(values) else None
 
@@ -128,8 +154,3 @@ def _median(values: Sequence[float]) -> float | None:
 
 def _standard_error(values: Floats) -> float | None:
     return round(float(values.std(ddof=1) / np.sqrt(values.size)), 6) if values.size > 1 else None
-
-
-def title_of(name: str) -> str:
-    """An estimator as people call it."""
-    return ESTIMATORS[name].title

@@ -1,40 +1,32 @@
-"""The calibrated posterior and CBAUC against what people compute instead."""
+"""The calibrated posterior and CBAUC against what people compute instead: on Gaussian data, and on data sets."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtr
 
 import foldless as fl
-from foldless_studies.sample import Floats, Labels
-from foldless_studies.speed.clock import Call, Effort, in_turns
-from foldless_studies.speed.measurement import Measurement, gaussian, shape, timed
-from foldless_studies.speed.naive import naive_cbauc
+from foldless_studies.data import load, npz_files, unusable
+from foldless_studies.sampling import Floats, Labels
+from foldless_studies.speed.measurement import (
+    SIGNAL,
+    Call,
+    Effort,
+    Subject,
+    classifier,
+    gaussian,
+    in_turns,
+    shape,
+    timed,
+)
 
-SUBJECT = "rivals"
-SHAPES = ((100, 20), (1_000, 50), (200, 2_000))
-QUICK = ((40, 5),)
-SIGNAL = 0.3
-BOOTSTRAPS = 200
 POSTERIOR, WITH_FIT, CBAUC = "posterior", "fit + posterior", "cbauc"
 CV5, CV10X5, BOOTSTRAP, DELONG, NAIVE = "5-fold CV", "10 x 5-fold CV", ".632+ bootstrap", "DeLong", "naive CBAUC"
-
-
-def measurements(*, quick: bool, effort: Effort) -> list[Measurement]:
-    """One for each shape."""
-    return [
-        Measurement(SUBJECT, shape(N, P), partial(measure, N, P, 5 if quick else BOOTSTRAPS, effort))
-        for N, P in (QUICK if quick else SHAPES)
-    ]
-
-
-def classifier() -> Any:
-    """The classifier under judgement, not fitted."""
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=10_000)
+OF_EACH_KIND = 5
 
 
 def folded(model: Any, X: Floats, y: Labels, repeats: int = 1) -> float:
@@ -45,8 +37,9 @@ def folded(model: Any, X: Floats, y: Labels, repeats: int = 1) -> float:
     return float(np.mean(cross_val_score(model, X, y, scoring="roc_auc", cv=folds)))
 
 
-def measure(N: int, P: int, bootstraps: int, effort: Effort) -> dict[str, Any]:
+def measure_rivals(case: tuple[int, int, int], effort: Effort) -> dict[str, Any]:
     """Times, and those of the rivals relative to ours, with and without the fit."""
+    N, P, bootstraps = case
     X, y = gaussian(N, P, signal=SIGNAL)
     timings = in_turns(_calls(X, y, bootstraps), effort)
     seconds = {name: t.seconds for name, t in timings.items()}
@@ -76,3 +69,103 @@ def _calls(X: Floats, y: Labels, bootstraps: int) -> dict[str, Call]:
         CBAUC: lambda: fl.cbauc(w, X, y),
         NAIVE: lambda: naive_cbauc(w, X, y),
     }
+
+
+# Cases are (N, P, replicates of the bootstrap).
+RIVALS = Subject(
+    "rivals",
+    lambda case: shape(*case[:2]),
+    measure_rivals,
+    Effort(3, 15, 10.0),
+    full=((100, 20, 200), (1_000, 50, 200), (200, 2_000, 200)),
+    quick=((40, 5, 5),),
+)
+
+# ---- CBAUC as the paper writes it down, with the P x P posterior scale matrix: the same number, at the price of P^2.
+
+# The paper's prior: m = 0, S = I, nu = 0.5, kappa = P + 2.
+NU, KAPPA_MINUS_P = 0.5, 2.0
+
+
+def naive_cbauc(w: Floats, X: Floats, y: Labels) -> float:
+    """Proposition 1 with every matrix formed."""
+    N, P = X.shape
+    S = np.eye(P)
+    means, spread2 = [], 2.0
+    for label in (0, 1):
+        rows = X[y == label]
+        n, mean = len(rows), rows.mean(axis=0)
+        centred = rows - mean
+        S += centred.T @ centred + n * NU / (n + NU) * np.outer(mean, mean)
+        means.append(n * mean / (n + NU))
+        spread2 += 1 / (n + NU)
+    df = P + KAPPA_MINUS_P + N - P + 1
+    distance = w @ (means[1] - means[0]) / np.sqrt(w @ S @ w / df)
+    return float(stdtr(df, distance / np.sqrt(spread2)))
+
+
+# ---- Data sets in a folder: the calibrated posterior, fit included, against 5-fold cross-validation.
+
+
+def chosen(folder: Path, names: Sequence[str] | None) -> list[Path]:
+    """The sets with these names; otherwise, by name, the first five with more columns than rows and the first five
+    without. Sets that are not of two classes, or whose rows are not independent, are passed over."""
+    files = npz_files(folder)
+    if names is not None:
+        return [_named(folder, name) for name in names]
+    usable = [path for path in files if unusable(path) is None]
+    if not usable:
+        raise fl.InputError(f"{folder} has no usable .npz file: expected X, y of two classes, and no groups.")
+    wide = [path for path in usable if _is_wide(path)]
+    return wide[:OF_EACH_KIND] + [path for path in usable if path not in wide][:OF_EACH_KIND]
+
+
+def _named(folder: Path, name: str) -> Path:
+    path = folder / f"{name}.npz"
+    if not path.is_file():
+        raise fl.InputError(f"there is no {path.name} in {folder}: --sets takes names of .npz files there.")
+    why = unusable(path)
+    if why:
+        raise fl.InputError(f"{path} cannot be used: {why}.")
+    return path
+
+
+def _is_wide(path: Path) -> bool:
+    X, _ = load(path)
+    return bool(X.shape[1] > X.shape[0])
+
+
+def measure_data_set(path: Path, effort: Effort) -> dict[str, Any]:
+    """Times and answers of both; columns are standardised within the pipeline, so every fold does it anew."""
+    X, y = load(path)
+    X = np.asarray(X, dtype=np.float64)
+    timings = in_turns(
+        {WITH_FIT: lambda: _posterior(X, y).interval(), CV5: lambda: folded(_pipeline(), X, y)},
+        effort,
+    )
+    posterior = _posterior(X, y)
+    low, high = posterior.interval()
+    return {
+        "N": X.shape[0],
+        "P": X.shape[1],
+        "ratio_cv5": timings[CV5].seconds / timings[WITH_FIT].seconds,
+        "auc": posterior.mean,
+        "interval": [float(low), float(high)],
+        "method": posterior.method,
+        "auc_cv5": folded(_pipeline(), X, y),
+        **timed(timings),
+    }
+
+
+def _pipeline() -> Any:
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), classifier())
+
+
+def _posterior(X: Any, y: Any) -> fl.AUCPosterior:
+    return fl.auc_posterior(_pipeline().fit(X, y), X, y)
+
+
+DATA_SETS = Subject("data sets", lambda path: path.stem, measure_data_set, Effort(3, 15, 5.0))

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import foldless as fl
-from foldless_studies.runner import Progress, work
-from foldless_studies.settings import versions
-from foldless_studies.speed import datasets, goals, growth, imports, many, memory, one_pass, page, rivals
-from foldless_studies.speed.clock import Effort
-from foldless_studies.speed.machine import machine
-from foldless_studies.speed.measurement import Measurement, perform
+from foldless_studies.runs import Progress, Settings, completed, versions
+from foldless_studies.speed import page
+from foldless_studies.speed.measurement import Measurement, machine, perform
+from foldless_studies.speed.rivals import DATA_SETS, RIVALS, chosen
+from foldless_studies.speed.subjects import GROWTH, IMPORTS, MANY, MEMORY, ONE_PASS
 from foldless_studies.store import Store
 
 RUNS = "runs"
-QUICK = Effort(2, 2, 0.0)
 
 
 @dataclass(frozen=True)
-class Settings:
+class SpeedSettings(Settings):
     """`data` is a folder of .npz files, `sets` the names of those to take (None: the first few of each kind)."""
 
     data: str | None = None
@@ -34,13 +33,6 @@ class Settings:
         if self.sets is not None and len(set(self.sets)) < len(self.sets):
             raise fl.InputError(f"every data set can be named once, got {', '.join(self.sets)}.")
 
-    def effort(self, usual: Effort) -> Effort:
-        return QUICK if self.quick else usual
-
-    def published(self) -> dict[str, Any]:
-        """For tables that are passed on: the folder's name says enough, its place is nobody's business."""
-        return {**asdict(self), "data": Path(self.data).name if self.data else None}
-
     def command(self) -> str:
         """The command line that gives this run."""
         words = ["foldless benchmark speed"]
@@ -50,35 +42,71 @@ class Settings:
         return " ".join(words)
 
 
-def plan(settings: Settings) -> list[Measurement]:
+def plan(settings: SpeedSettings) -> list[Measurement]:
     """Everything there is to measure; each of them holds its data only while it is measured."""
-    quick, effort = settings.quick, settings.effort
-    found = one_pass.measurements(quick=quick, effort=effort(Effort(7, 25, 3.0)))
-    found += many.measurements(quick=quick, effort=effort(Effort(5, 15, 10.0)))
-    found += growth.measurements(quick=quick, effort=effort(Effort(5, 15, 10.0)))
-    found += rivals.measurements(quick=quick, effort=effort(Effort(3, 15, 10.0)))
-    found += memory.measurements(quick=quick)
-    found += imports.measurements(quick=quick, effort=effort(Effort(5, 15, 8.0)))
+    subjects = (ONE_PASS, MANY, GROWTH, RIVALS, MEMORY, IMPORTS)
+    found = [m for subject in subjects for m in subject.measurements(quick=settings.quick)]
     if settings.data is not None:
-        found += datasets.measurements(Path(settings.data), settings.sets, effort=effort(Effort(3, 15, 5.0)))
+        files = chosen(Path(settings.data), settings.sets)
+        found += DATA_SETS.measurements(quick=settings.quick, cases=files)
     return found
 
 
-def run(settings: Settings, folder: Path, *, resume: bool = False, progress: Progress | None = None) -> dict[str, Any]:
+# ---- What the library promises itself about its cost, and whether a run bears it out.
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A figure of one measurement, and the bounds it should keep."""
+
+    text: str
+    measurement: str
+    figure: str
+    most: float
+    least: float | None = None
+
+    def judged(self, results: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+        """The goal with what was measured."""
+        measured = results[self.measurement][self.figure]
+        holds = measured <= self.most and (self.least is None or measured >= self.least)
+        return {"goal": self.text, "least": self.least, "most": self.most, "measured": measured, "holds": holds}
+
+
+GOALS = (
+    Goal(
+        "1,000 classifiers, relative to the product X @ W",
+        "many classifiers: 20,000 x 1,000, K = 1,000",
+        "ratio_product",
+        1.2,
+    ),
+    Goal("exponent of CBAUC in N", "growth: cbauc with N", "exponent", 1.1, 0.9),
+    Goal("exponent of CBAUC in P", "growth: cbauc with P", "exponent", 1.1, 0.9),
+    Goal("exponent of CBAUC in K, from 64 on", "growth: cbauc with K", "exponent", 1.1),
+)
+
+
+def judge(results: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """All goals, with what a run at full size measured."""
+    return [goal.judged(results) for goal in GOALS]
+
+
+# ---- The run.
+
+
+def run(
+    settings: SpeedSettings, folder: Path, *, resume: bool = False, progress: Progress | None = None
+) -> dict[str, Any]:
     """Write speed.json and speed.md; the summary. `folder`/runs keeps every measurement, for `resume`.
 
     A ratio comes from one measurement, so an interruption between two of them cannot spoil it; on another machine a
     run cannot be resumed.
     """
-    todo, store, where = plan(settings), Store(folder / RUNS), machine()
-    about = {"versions": versions(), "machine": where}
-    store.begin({**asdict(settings), "sets": settings.sets and list(settings.sets), **about}, resume=resume)
-    done = {line["task"] for line in store.finished()}
-    work([m for m in todo if m.key not in done], perform, store, done=len(done), progress=progress)
-    lines = {line["task"]: line for line in store.finished()}
-    results = {m.key: lines[m.key] for m in todo}
+    todo, about = plan(settings), {"versions": versions(), "machine": machine()}
+    record = {**settings.as_dict(), **about}
+    lines = completed(todo, perform, Store(folder / RUNS), record, resume=resume, progress=progress)
     head = {"command": settings.command(), "settings": settings.published(), **about}
-    summary = {**head, "goals": [] if settings.quick else goals.judge(results), "results": list(results.values())}
+    summary = {**head, "goals": [] if settings.quick else judge({line["task"]: line for line in lines})}
+    summary["results"] = lines
     shelf = Store(folder)
     shelf.write("speed.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
     shelf.write("speed.md", page.of(summary).markdown())

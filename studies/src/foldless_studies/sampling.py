@@ -1,0 +1,169 @@
+"""What a task works on: training rows, the true AUC of any weights, and random numbers that depend on names only."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+import foldless as fl
+
+Floats = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+# Methods that look at every column (the adaptive prior) are asked up to here; wider tables may be rotated.
+WIDE = 200
+
+
+# ---- Random numbers that depend on names, never on the order or the number of workers.
+
+
+def source(seed: int, *names: object) -> np.random.Generator:
+    """A generator of its own for (seed, names).
+
+    Examples
+    --------
+    >>> bool(source(0, "cell", 3).random() == source(0, "cell", 3).random())
+    True
+    """
+    return np.random.default_rng([seed, *_words("/".join(str(name) for name in names))])
+
+
+def small_seed(seed: int, *names: object) -> int:
+    """A 32-bit seed, for functions that take no generator."""
+    return int(source(seed, *names).integers(2**32))
+
+
+def _words(text: str) -> list[int]:
+    digest = hashlib.sha256(text.encode()).digest()
+    return [int(word) for word in np.frombuffer(digest, dtype="<u4")]
+
+
+# ---- Samples, and where they come from.
+
+
+@dataclass(frozen=True)
+class Known:
+    """The AUC of given weights: its value, and its standard error where it comes from a finite test set."""
+
+    auc: float
+    se: float = 0.0
+
+
+# From weights (P, K), one classifier per column, to what is known about each.
+Truth = Callable[[Floats], list[Known]]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Training rows with the truth about any classifier trained on them; `n_features` as before any rotation."""
+
+    X: Floats
+    y: Labels
+    truth: Truth
+    n_features: int
+
+
+class Cell(Protocol):
+    """Where samples come from. `name` is unique within a run."""
+
+    @property
+    def name(self) -> str: ...
+    def draw(self, seed: int, replicate: int) -> Sample: ...
+
+
+AnyCell = TypeVar("AnyCell", bound=Cell, covariant=True)
+
+
+@dataclass(frozen=True)
+class Task(Generic[AnyCell]):
+    """One replicate of a cell."""
+
+    cell: AnyCell
+    replicate: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.cell.name}#{self.replicate}"
+
+
+# ---- Ways to know the truth.
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Truth from held-out rows: their AUC, with DeLong's standard error (0 where it is undefined).
+
+    X is as in the file; weights are for columns multiplied by `scale`. What was subtracted moves no rank.
+    """
+
+    X: npt.NDArray[Any]
+    y: Labels
+    scale: Floats
+
+    def __call__(self, W: Floats) -> list[Known]:
+        scores = np.asarray(self.X, dtype=np.float64) @ (self.scale[:, None] * W)
+        found = [fl.baselines.delong(self.y, z) for z in scores.T]
+        return [Known(float(auc), auc.se or 0.0) for auc in found]
+
+
+@dataclass(frozen=True)
+class AtChance:
+    """Truth where labels do not depend on X: exactly one half, whatever the weights."""
+
+    def __call__(self, W: Floats) -> list[Known]:
+        return [Known(0.5)] * W.shape[1]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Truth for weights of columns that were multiplied by `scale`."""
+
+    truth: Truth
+    scale: Floats
+
+    def __call__(self, W: Floats) -> list[Known]:
+        return self.truth(self.scale[:, None] * W)
+
+
+@dataclass(frozen=True)
+class Rotated:
+    """Truth for weights in the coordinates of an orthonormal basis (P, r)."""
+
+    truth: Truth
+    basis: Floats
+
+    def __call__(self, W: Floats) -> list[Known]:
+        return self.truth(self.basis @ W)
+
+
+# ---- The same sample in other coordinates.
+
+
+def rotate(sample: Sample) -> Sample:
+    """The same sample in the space that its rows span: n columns instead of P.
+
+    A squared penalty depends on |w| only, and its minimiser lies in the span of the rows, so fits, refits on any
+    part of the rows, and all that follows from their scores stay the same: exactly at the optimum. Solvers that stop
+    at a tolerance per coordinate stop elsewhere. Not for an L1 penalty, nor for priors that count columns.
+    """
+    basis, R = np.linalg.qr(sample.X.T)
+    return replace(sample, X=np.ascontiguousarray(R.T), truth=Rotated(sample.truth, basis))
+
+
+def narrowed(sample: Sample) -> Sample:
+    """`rotate` where it saves work and no method needs the columns themselves."""
+    return rotate(sample) if sample.n_features > max(WIDE, sample.y.size) else sample
+
+
+def standardized(X: Any) -> tuple[Floats, Floats]:
+    """Columns with mean 0 and variance 1, and the factor of each; a constant column becomes 0, as does its factor."""
+    X = np.asarray(X, dtype=np.float64)
+    mean, sd = X.mean(axis=0), X.std(axis=0)
+    varies = sd > 1e-9 * np.abs(mean)
+    scale = np.where(varies, 1 / np.where(varies, sd, 1.0), 0.0)
+    return (X - mean) * scale, scale
