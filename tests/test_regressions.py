@@ -224,7 +224,7 @@ def test_file_that_ends_inside_a_letter(content, tmp_path):
     path.write_bytes(content)
     result = CliRunner().invoke(app, ["auc", str(path), "--target", "y"], prog_name="foldless")
     assert result.exit_code == 2
-    assert "mistake of foldless" not in result.stderr
+    assert "internal error in foldless" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
 
 
