@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless.cli import picture, study
+from foldless.cli import demo, picture
 from foldless.cli.app import app
-from foldless.cli.console import plain
 from foldless.files import write_atomically
 from foldless.tables import files
+from foldless.words import plain
 
 RNG = np.random.default_rng(7)
 N, P = 60, 3
@@ -189,7 +189,7 @@ BAD_FILES = {
     "png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not a text file"),
     "ragged": (b"a,y\n1,0\n2,1,7\n", "cannot be read as a table"),
     "duplicate names": (b"a,a,y\n1,2,0\n3,4,1\n", "more than one column named 'a'"),
-    "one class": (table(np.ones(N, int)).encode(), "one class only ('1')"),
+    "one class": (table(np.ones(N, int)).encode(), "one class only (1)"),
     "no feature": (b"y\n0\n1\n0\n1\n", "no column left"),
     "missing labels": (table(["" if k == 4 else v for k, v in enumerate(Y)]).encode(), "is empty in 1 of 60 rows"),
     "missing values": (
@@ -228,7 +228,7 @@ BAD_OPTIONS = {
     "no target": ([], "--target"),
     "unknown drop": (["--target", "y", "--drop", "zz"], "no column 'zz'"),
     "drop the target": (["--target", "y", "--drop", "y"], "cannot be dropped"),
-    "positive": (["--target", "y", "--positive", "maybe"], "choose one of '0', '1'"),
+    "positive": (["--target", "y", "--positive", "maybe"], "choose one of 0, 1"),
     "level in percent": (["--target", "y", "--level", "95"], "write 0.95 for 95 %"),
     "level nan": (["--target", "y", "--level", "nan"], "strictly between 0 and 1"),
     "level text": (["--target", "y", "--level", "high"], "--level"),
@@ -270,8 +270,8 @@ FAST = ("foldless", "resubstitution", "EBAUC", "CBAUC, the paper", "5-fold CV")
 
 @pytest.fixture
 def fast_demo(monkeypatch):
-    chosen = tuple(r for r in study.all_rivals() if r.name in FAST)
-    monkeypatch.setattr("foldless.cli.study.all_rivals", lambda: chosen)
+    chosen = tuple(r for r in demo.all_rivals() if r.name in FAST)
+    monkeypatch.setattr("foldless.cli.demo.all_rivals", lambda: chosen)
 
 
 @pytest.mark.usefixtures("fast_demo")
@@ -307,8 +307,8 @@ def test_demo_json_is_deterministic(tmp_path):
 @pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
 def test_every_rival_has_an_answer():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:24], Y[:24])
-    for rival in study.all_rivals():
-        assert 0 < study.point(rival.estimate(model, X[:24], Y[:24])) <= 1
+    for rival in demo.all_rivals():
+        assert 0 < demo.point(rival.estimate(model, X[:24], Y[:24])) <= 1
 
 
 @pytest.mark.usefixtures("fast_demo")

@@ -82,12 +82,12 @@ FILES = {
     "one array": ("x.npy", b"\x93NUMPY\x01\x00", [], "numpy.savez(file, X=X, y=y)"),
     "parquet in name only": ("x.parquet", lines(), [], "is not a .parquet file"),
     "gz in name only": ("x.csv.gz", lines(), [], "is not a .gz file"),
-    "damaged parquet": ("x.parquet", b"PAR1" + b"\x00" * 64 + b"PAR1", [], "damaged or no Parquet file"),
-    "parquet cut off": ("x.parquet", b"PAR1\x15\x04", [], "damaged or no Parquet file"),
+    "damaged parquet": ("x.parquet", b"PAR1" + b"\x00" * 64 + b"PAR1", [], "damaged or not a Parquet file"),
+    "parquet cut off": ("x.parquet", b"PAR1\x15\x04", [], "damaged or not a Parquet file"),
     "damaged gz": ("x.csv.gz", gzipped(lines())[:-20], [], "is damaged and cannot be unpacked"),
     "junk in gz": ("x.csv.gz", b"\x1f\x8b\x08" + b"\x55" * 50, [], "is damaged and cannot be unpacked"),
     "damaged npz": ("x.npz", b"PK\x03\x04 and so on", [], "is damaged and cannot be unpacked"),
-    "one class": ("x.csv", lines(labels=np.ones(N, int)), [], "one class only ('1')"),
+    "one class": ("x.csv", lines(labels=np.ones(N, int)), [], "one class only (1)"),
     "constant text as target": ("x.csv", lines(labels=["yes"] * N), [], "one class only ('yes')"),
     "a measurement as target": ("x.csv", lines(labels=np.arange(N) / 7), [], "60 different values"),
     "one row of a class": ("x.csv", lines(labels=[1] + [0] * (N - 1)), [], "class '1' of the target column 'y' has 1"),
@@ -225,9 +225,9 @@ OPTIONS = {
     "unknown groups": (["auc", "--target", "y", "--groups", "G"], "no column 'G': did you mean 'g'?"),
     "target dropped": (["auc", "--target", "y", "--drop", "y"], "cannot be dropped as well"),
     "groups dropped": (["auc", "--target", "y", "--groups", "g", "--drop", "g"], "cannot be dropped as well"),
-    "target as id": (["auc", "--target", "y", "--id", "y"], "a column has one part to play"),
+    "target as id": (["auc", "--target", "y", "--id", "y"], "use a column for one purpose only"),
     "everything dropped": (["auc", "--target", "y", *(w for c in "abcg" for w in ("--drop", c))], "no column left"),
-    "positive": (["auc", "--target", "y", "--positive", "maybe"], "choose one of '0', '1'"),
+    "positive": (["auc", "--target", "y", "--positive", "maybe"], "choose one of 0, 1"),
     "level in percent": (["auc", "--target", "y", "--level", "95"], "write 0.95 for 95 %"),
     "level text": (["auc", "--target", "y", "--level", "high"], "--level"),
     "prevalence": (["auc", "--target", "y", "--prevalence", "20"], "write 0.2 for 20 %"),
@@ -278,7 +278,7 @@ def test_three_classes_where_two_are_needed(tmp_path):
     for words in (["compare", "--models", "lda,svm"], ["plan"]):
         command, *options = words
         result = run(command, tmp_path / "x.csv", "--target", "y", *options)
-        assert_one_line(result, f"{command} is for two classes", "has 3 ('0', '1', '2')")
+        assert_one_line(result, f"{command} is for two classes", "has 3 (0, 1, 2)")
 
 
 # ---- saved models
@@ -318,7 +318,7 @@ SAVED = {
     "homemade.skops": ("not known to be harmless", "Homemade"),
     "narrow.skops": ("was fitted on 2 columns", "offers 3"),
     "named.skops": ("does not offer: 'q'",),
-    "classes.skops": ("knows the classes 'ill', 'well'", "has '0', '1'"),
+    "classes.skops": ("knows the classes 'ill', 'well'", "has 0, 1"),
     "unfitted.skops": ("not fitted",),
 }
 
@@ -400,7 +400,7 @@ def test_mistakes_of_foldless_itself(tmp_path, monkeypatch):
     monkeypatch.setattr(fl, "auc_posterior", wrong)
     result = run("auc", tmp_path / "x.csv", "--target", "y")
     assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (1, "", 1)
-    assert "a mistake of foldless, not yours (ZeroDivisionError: division by zero)" in result.stderr
+    assert "internal error in foldless (ZeroDivisionError: division by zero)" in result.stderr
     monkeypatch.setenv("FOLDLESS_DEBUG", "1")
     assert isinstance(run("auc", tmp_path / "x.csv", "--target", "y").exception, ZeroDivisionError)
 
@@ -430,7 +430,7 @@ def test_file_that_ends_inside_a_letter(content, tmp_path):
     path.write_bytes(content)
     result = CliRunner().invoke(app, ["auc", str(path), "--target", "y"], prog_name="foldless")
     assert result.exit_code == 2
-    assert "mistake of foldless" not in result.stderr
+    assert "internal error in foldless" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
 
 

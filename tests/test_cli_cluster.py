@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from cli_files import run
-from foldless.tables import schedulers
+from foldless.tables import clusters
 
 pytest.importorskip("pyarrow")
 
@@ -262,7 +262,7 @@ def test_files_that_are_none_of_ours(files, tmp_path):
     assert "no such file" in refused(parts[0], tmp_path / "none.parquet", "--target", "y")
     assert "is a directory" in refused(parts[0], tmp_path, "--target", "y")
     (tmp_path / "broken.parquet").write_bytes(whole.read_bytes()[:2000])
-    assert "is damaged or no Parquet file" in refused(parts[0], tmp_path / "broken.parquet", "--target", "y")
+    assert "is damaged or not a Parquet file" in refused(parts[0], tmp_path / "broken.parquet", "--target", "y")
     assert "has no column 'z'" in refused(*parts, "--target", "z")
     assert "Missing option '--target'" in refused(*parts)
     assert "--sep is for text files" in refused(*parts, "--target", "y", "--sep", ";")
@@ -275,7 +275,7 @@ def test_files_that_are_none_of_ours(files, tmp_path):
 @pytest.fixture
 def impatient(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(schedulers, "PATIENCE", 0.5)
+    monkeypatch.setattr(clusters, "PATIENCE", 0.5)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense", "tcp://127.0.0.1:many", ""])
@@ -289,13 +289,13 @@ def test_a_scheduler_without_workers(files, impatient, monkeypatch):
         await asyncio.sleep(0)
         return {"workers": {}}
 
-    monkeypatch.setattr(schedulers, "_identity", nobody)
+    monkeypatch.setattr(clusters, "_identity", nobody)
     line = refused(*files[0], "--target", "y", "--id", "id", "--scheduler", "tcp://host:1")
     assert "the Dask scheduler at 'tcp://host:1' has no workers: start some with 'dask worker tcp://host:1'." in line
 
 
 def test_without_dask_the_extra_is_named(files, monkeypatch):
-    monkeypatch.setattr(schedulers, "find_spec", lambda name: None)
+    monkeypatch.setattr(clusters, "find_spec", lambda name: None)
     line = refused(*files[0], "--target", "y", "--id", "id", "--scheduler", "tcp://host:1")
     assert "--scheduler needs dask, distributed: pip install 'foldless[dask]'." in line
 

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from cli_files import NAMES, N, X, Y, files_in, lines, run
 from foldless.cli.app import app
-from foldless.cli.models import FAMILIES
+from foldless.cli.models import CLASSIFIERS
 
 pytestmark = pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
 LOGISTIC = {"tol": 1e-7, "max_iter": 10_000, "random_state": 0}
@@ -51,7 +51,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_model_is_that_of_scikit_learn(csv, name):
     options, model = MODELS[name]
     found = answered("auc", csv, "--target", "y", "--model", name, *options)
@@ -229,7 +229,7 @@ def test_a_saved_model_against_a_new_one(csv, tmp_path):
 def test_search_is_the_api(csv, model, parameter, grid):
     words = "0.01,1" if model != "lda" else "0.5,0.01"
     found = answered("search", csv, "--target", "y", "--model", model, "--Cs", words, "--level", "0.8")
-    final = FAMILIES[model].make(grid[0], 0)
+    final = CLASSIFIERS[model].make(grid[0], 0)
     pipeline = make_pipeline(StandardScaler(), final)
     name = f"{pipeline.steps[-1][0]}__{parameter}"
     search = fl.FoldlessSearch(pipeline, {name: grid}, level=0.8).fit(X, Y)

@@ -108,7 +108,7 @@ def test_parquet_files_are_read_by_the_workers(client, data, tmp_path):
 def test_a_wrong_address_is_told():
     """No scheduler there: an InputError with the address, not a traceback."""
     with (
-        pytest.raises(fl.InputError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9 "),
+        pytest.raises(fl.InputError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9' "),
         cluster("tcp://127.0.0.1:9", timeout=0.5),
     ):
         pass

@@ -94,7 +94,7 @@ def test_a_download_names_the_package(hide, monkeypatch):
     ("package", "words"),
     [
         ("click", ("--help",)),
-        ("rich", ("--help",)),
+        ("rich", ("auc", "table.csv", "--target", "y")),
         ("polars", ("auc", "table.csv", "--target", "y")),
         ("charset_normalizer", ("auc", "old.csv", "--target", "y")),
     ],

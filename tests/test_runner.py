@@ -16,7 +16,7 @@ from joblib.externals.loky import get_reusable_executor
 
 import foldless as fl
 from foldless.cli.app import app
-from foldless.tables import schedulers
+from foldless.tables import clusters
 from foldless_studies.paper.run import PaperSettings, run
 from foldless_studies.runs import Workers, work
 from foldless_studies.store import Store
@@ -134,7 +134,7 @@ def test_mistakes_are_one_line_and_nothing_is_begun(words, expected, tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer_is_given_up_soon(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedulers, "PATIENCE", 0.3)
+    monkeypatch.setattr(clusters, "PATIENCE", 0.3)
     address = f"tcp://127.0.0.1:{free_port()}"
     result = command("benchmark", "accuracy", "--quick", "--backend", "dask", "--scheduler", address,
                      "--out", tmp_path / "o")  # fmt: skip
@@ -146,7 +146,7 @@ def test_a_scheduler_that_does_not_answer_is_given_up_soon(tmp_path, monkeypatch
 
 def test_a_stranger_at_the_address_is_no_scheduler(monkeypatch):
     """Something else that listens there, and talks."""
-    monkeypatch.setattr(schedulers, "PATIENCE", 1.0)
+    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         import threading
 
@@ -158,16 +158,16 @@ def test_a_stranger_at_the_address_is_no_scheduler(monkeypatch):
 
         threading.Thread(target=greet, daemon=True).start()
         with pytest.raises(fl.InputError, match="no Dask scheduler answers"):
-            schedulers._refuse_unless_ready(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+            clusters._refuse_unless_ready(f"tcp://127.0.0.1:{server.getsockname()[1]}")
 
 
 def test_a_scheduler_without_workers_is_refused(monkeypatch):
     async def nobody(address):
         return {"type": "Scheduler", "workers": {}}
 
-    monkeypatch.setattr(schedulers, "_identity", nobody)
+    monkeypatch.setattr(clusters, "_identity", nobody)
     with pytest.raises(fl.InputError, match="has no workers: start some with 'dask worker tcp://host:1'"):
-        schedulers._refuse_unless_ready("tcp://host:1")
+        clusters._refuse_unless_ready("tcp://host:1")
 
 
 @pytest.mark.parametrize(("found", "words"), [("0.0.9", "has foldless 0.0.9"), (ImportError("x"), "has no foldless")])
@@ -177,11 +177,11 @@ def test_workers_need_the_same_version(found, words):
             return {"tcp://here:1": fl.__version__, "tcp://there:2": found}
 
     with pytest.raises(fl.InputError, match=f"tcp://there:2 {words}: install foldless {fl.__version__} there"):
-        schedulers._refuse_other_versions(Client())
+        clusters._refuse_other_versions(Client())
 
 
 def test_without_dask_the_extra_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(schedulers, "find_spec", lambda name: None if name == "distributed" else True)
+    monkeypatch.setattr(clusters, "find_spec", lambda name: None if name == "distributed" else True)
     result = command("reproduce", "fig3", "--quick", "--backend", "dask", "--out", tmp_path / "o")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "distributed: pip install 'foldless[dask]'" in result.stderr

@@ -282,7 +282,7 @@ def test_numbers_whose_squares_overflow_are_refused_before_they_are_squared():
     huge[20, 1] = 1e200
     model = RidgeClassifier().fit(X, Y)
     model.coef_[..., 1] = 0.0  # so that the scores themselves are tame
-    with pytest.raises(fl.InputError, match="squares are lost: rescale X"):
+    with pytest.raises(fl.InputError, match="too large or too small to be squared: rescale X"):
         fl.auc_posterior(model, in_pieces(huge, Y))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from foldless.errors import InputError
-from foldless.words import listed
+from foldless.words import counted, listed
 
 # ---- Names for kinds of arrays.
 
@@ -110,9 +112,9 @@ def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
         if labels.n0 and labels.n1:
             return labels
     values = label_vector(y)
-    found = distinct(values)
-    _two_classes(values, found)
-    negative, positive = _ordered(found.tolist(), pos_label)
+    present = distinct(values)
+    _two_classes(values, present)
+    negative, positive = _ordered(present.tolist(), pos_label)
     return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
 
 
@@ -177,15 +179,15 @@ def distinct(values: Array, name: str = "y") -> Array:
         ) from err
 
 
-def _two_classes(values: Array, found: Array) -> None:
-    if len(found) == 2:
+def _two_classes(values: Array, present: Array) -> None:
+    if len(present) == 2:
         return
-    if len(found) == 1:
-        raise InputError(f"y has one class only ({found.tolist()[0]!r}): an AUC needs rows of two classes.")
-    if values.dtype.kind == "f" and len(found) > 20:
-        raise InputError(f"y has {len(found)} distinct values and looks continuous: expected two classes.")
+    if len(present) == 1:
+        raise InputError(f"y has one class only ({present.tolist()[0]!r}): an AUC needs rows of two classes.")
+    if values.dtype.kind == "f" and len(present) > 20:
+        raise InputError(f"y has {len(present)} distinct values and looks continuous: expected two classes.")
     raise InputError(
-        f"y has {len(found)} classes ({listed(found.tolist())}), expected two: "
+        f"y has {len(present)} classes ({listed(present.tolist())}), expected two: "
         f"keep the rows of two classes, or turn y into one class against the rest."
     )
 
@@ -214,10 +216,10 @@ def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
 def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
     """Group codes; each class must occur in at least `fewest` groups."""
     codes = group_codes(groups, positive.size)
-    found = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
-    if found < fewest:
+    n_groups = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
+    if n_groups < fewest:
         raise InputError(
-            f"each class must occur in at least {fewest} groups, got {found}: "
+            f"each class must occur in at least {fewest} groups, got {n_groups}: "
             f"use finer groups, or none if the rows are independent."
         )
     return codes
@@ -250,7 +252,7 @@ def sane_length(w: Floats) -> Floats:
     """Refuse weights whose squares overflow or vanish. The AUC does not depend on their length."""
     size = float(np.max(np.abs(w)))
     if not 1e-100 < size < 1e100:
-        raise InputError(f"the weights are of size {size:.0e}, their squares are lost: rescale w, or X before the fit.")
+        raise _cannot_be_squared(f"the weights are of size {size:.0e}", "w, or X before the fit")
     return w
 
 
@@ -268,7 +270,7 @@ def as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
             f"{weights.shape}: pass the weights given to fit."
         )
     if not SMALLEST < weights.max() < LARGEST:
-        raise InputError(f"sample_weight is of size {weights.max():.0e}, its squares are lost: rescale it, and C.")
+        raise _cannot_be_squared(f"sample_weight is of size {weights.max():.0e}", "it, and C")
     return weights
 
 
@@ -298,24 +300,31 @@ def unequal_scores(scores: Floats) -> None:
             "only columns that do not vary have a weight."
         )
     if not SMALLEST < spread < LARGEST:
-        raise InputError(f"the scores span {spread:.0e}, and their squares are lost: rescale w, or X before the fit.")
+        raise _cannot_be_squared(f"the scores span {spread:.0e}", "w, or X before the fit")
 
 
-def finite_scores(scores: Array, X: Any) -> None:
-    """Refuse non-finite scores, naming the row and column of X that caused them."""
+def finite_scores(scores: Array, X: Any, start: int = 0) -> None:
+    """Refuse scores that are not finite, naming the row and column of X that caused them.
+
+    `start` is the place of the first row in the whole table.
+    """
     bad = ~np.isfinite(scores if scores.ndim == 1 else scores.sum(axis=1))
     if not bad.any():
         return
     row = int(np.flatnonzero(bad)[0])
     values = np.asarray(X[[row]].todense() if is_sparse(X) else X[row], dtype=np.float64).ravel()
     culprits = np.flatnonzero(~np.isfinite(values))
-    n = int(bad.sum())
+    rows = counted(int(bad.sum()), "row")
     if culprits.size:
-        raise InputError(
-            f"X has NaN or infinity in {n} row(s); first at row {row}, column {culprits[0]}: "
+        raise NotFiniteError(
+            f"X has NaN or infinity in {rows}; first at row {start + row}, column {culprits[0]}: "
             f"impute or drop those rows before fitting."
         )
-    raise InputError(f"the scores X @ w overflow in {n} row(s), first at row {row}: rescale X or w.")
+    raise NotFiniteError(f"the scores X @ w overflow in {rows}, first at row {start + row}: rescale X or w.")
+
+
+class NotFiniteError(InputError):
+    """A score is NaN or infinite."""
 
 
 # ---- X: a table of numbers, sparse or dense.
@@ -340,6 +349,13 @@ def is_frame(X: Any) -> bool:
 def column_names(X: Any) -> list[str] | None:
     """Column names of a data frame, None for anything else."""
     return [str(c) for c in X.columns] if is_frame(X) else None
+
+
+def refuse_repeated(names: Iterable[str], where: object) -> None:
+    """Refuse a table with two columns of the same name."""
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if twice:
+        raise InputError(f"{where} has more than one column named {listed(twice)}: give every column its own name.")
 
 
 def as_matrix(X: Any) -> Any:
@@ -430,6 +446,8 @@ def sane_size(X: Any) -> None:
     values = X.data if is_sparse(X) else X
     size = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
     if size > 0 and not SMALLEST < size < LARGEST:
-        raise InputError(
-            f"the numbers in X are of size {size:.0e}, and their squares are lost: rescale X before the fit."
-        )
+        raise _cannot_be_squared(f"the numbers in X are of size {size:.0e}", "X before the fit")
+
+
+def _cannot_be_squared(what: str, remedy: str) -> InputError:
+    return InputError(f"{what}, too large or too small to be squared: rescale {remedy}.")

@@ -16,9 +16,8 @@ from scipy.special import expit
 from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
-from foldless.tables import as_source
+from foldless.tables import as_source, clusters
 from foldless.tables.block import Block, ByLabel, Moments, Source
-from foldless.tables.clusters import SpreadSource
 from foldless.tables.matrix import ArraySource, block_height
 from foldless.tables.parquet import ParquetSource
 from foldless.tables.sums import ColumnSums
@@ -64,7 +63,7 @@ def open_files(
         import dask  # noqa: F401
     except ModuleNotFoundError as err:
         raise InputError("spread=True needs Dask: pip install 'foldless[dask]'.") from err
-    return SpreadSource(source)
+    return clusters.SpreadSource(source)
 
 
 def in_blocks(X: Any, y: Any, *, elements: int = BLOCK_ELEMENTS) -> Source:
@@ -97,15 +96,7 @@ def cluster(address: str | None, timeout: float = 10.0) -> Iterator[bool]:
     if address is None:
         yield False
         return
-    try:
-        from distributed import Client
-    except ModuleNotFoundError as err:
-        raise InputError("a scheduler needs Dask: pip install 'foldless[dask]'.") from err
-    try:
-        client = Client(address, timeout=timeout)
-    except (OSError, ValueError, TimeoutError) as err:
-        raise InputError(f"no Dask scheduler answers at {address} ({type(err).__name__}): check the address.") from err
-    with client:
+    with clusters.joined(address, timeout, "a scheduler"):
         yield True
 
 
@@ -151,10 +142,10 @@ def fit_logistic(X: Any, y: Any = None, *, C: float = 1.0, standardize: bool = T
     """
     C = checks.in_open_interval(C, "C", 0.0, np.inf)
     source = _source(X, y)
-    found: ByLabel = source.total(ColumnSums())
-    labels = checks.as_labels(np.array(list(found.parts), dtype=object))
+    sums: ByLabel = source.total(ColumnSums())
+    labels = checks.as_labels(np.array(list(sums.parts), dtype=object))
     classes = (labels.negative_label, labels.positive_label)
-    columns = found.parts[classes[0]] + found.parts[classes[1]]
+    columns = sums.parts[classes[0]] + sums.parts[classes[1]]
     if not np.all(np.isfinite(columns.mean)) or not np.all(np.isfinite(columns.scatter)):
         raise InputError("X has NaN, infinity or numbers whose squares overflow: impute, drop or rescale them first.")
     mean, scale = _scaling(columns, standardize)
@@ -255,9 +246,9 @@ def _descended(at: Any, coef: Floats, step: Floats, value: float, decrement: flo
     """The whole step, or the first half, quarter, ... of it that lowers the objective."""
     for halvings in range(40):
         moved = coef + step * 0.5**halvings
-        found = at(moved)
-        if found[0] <= value - 1e-4 * 0.5**halvings * decrement or decrement < 1e-12 * value:
-            return moved, found
+        there = at(moved)
+        if there[0] <= value - 1e-4 * 0.5**halvings * decrement or decrement < 1e-12 * value:
+            return moved, there
     raise EstimatorError("the fit makes no progress: standardize the columns, or use a smaller C.")
 
 

@@ -14,7 +14,7 @@ EXTRA = ("click", "rich", "polars", "charset_normalizer")
 def main() -> None:
     """Run the command line, or say in one line what has to be installed first."""
     if too_little := _memory_limit():
-        sys.exit(_complaint(too_little, 2))
+        sys.exit(complain(too_little, 2))
     try:
         _tolerant(sys.stdout)
         _tolerant(sys.stderr)
@@ -23,24 +23,30 @@ def main() -> None:
         app(prog_name="foldless")
     except ImportError as err:
         if "map segment" in str(err):  # the loader's words for too little memory
-            sys.exit(_complaint("there is not enough memory to load the libraries: raise the limit (ulimit -v).", 2))
-        if (err.name or "").partition(".")[0] not in EXTRA:
-            sys.exit(fault(err))  # ours, which a hint about extras would hide
-        sys.exit(_complaint(f"the command line needs {err.name}: pip install 'foldless[cli]'", 2))
+            sys.exit(complain("there is not enough memory to load the libraries: raise the limit (ulimit -v).", 2))
+        missing = (err.name or "").partition(".")[0]
+        if missing not in EXTRA:
+            sys.exit(internal_error(err))  # a hint about extras would hide it
+        sys.exit(complain(f"the command line needs {missing}: pip install 'foldless[cli]'", 2))
     except KeyboardInterrupt:
-        sys.exit(_complaint("interrupted", 130))
+        sys.exit(complain("interrupted", 130))
 
 
-def fault(err: Exception) -> int:
-    """One line about a mistake of foldless itself; with FOLDLESS_DEBUG=1 Python's own account of it."""
+def internal_error(err: Exception) -> int:
+    """One line about an error of foldless itself; with FOLDLESS_DEBUG=1, Python's traceback."""
     if os.environ.get("FOLDLESS_DEBUG"):
         raise err
-    words = " ".join(f"{type(err).__name__}: {err}".split())
-    return _complaint(f"this is a mistake of foldless, not yours ({words}): please report it with FOLDLESS_DEBUG=1.", 1)
+    what = f"{type(err).__name__}: {err}"
+    return complain(
+        f"internal error in foldless ({what}): please report it; run again with FOLDLESS_DEBUG=1 for details.", 1
+    )
 
 
-def _complaint(message: str, code: int) -> int:
-    print(f"foldless: {message}", file=sys.stderr, flush=True)
+def complain(message: str, code: int) -> int:
+    """Print one line on stderr and return the exit code."""
+    from foldless.words import one_line
+
+    print(f"foldless: {one_line(message)}", file=sys.stderr, flush=True)
     return code
 
 
@@ -51,7 +57,7 @@ def _tolerant(stream: TextIO) -> None:
 
 
 def _memory_limit() -> str | None:
-    """What is wrong with the limit of this process, or None."""
+    """What is wrong with the memory limit of this process, or None."""
     if sys.platform == "win32":
         return None
     import resource

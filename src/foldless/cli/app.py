@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
-import foldless as fl
-from foldless.cli import console, fault
+from foldless import __version__
+from foldless.cli import complain, internal_error
 from foldless.cli.console import Interrupted
-
-# ---- ``foldless completion SHELL``: the script that makes the Tab key know commands and options.
-
-COMPLETION_EXAMPLES = """\b
-Examples:
-  foldless completion bash > ~/.local/share/bash-completion/completions/foldless
-  foldless completion zsh > ~/.zfunc/_foldless        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
-  foldless completion fish > ~/.config/fish/completions/foldless.fish
-"""
-
-
-@click.command(epilog=COMPLETION_EXAMPLES)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.pass_context
-def completion(ctx: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL; write it where your shell looks for such scripts."""
-    script = get_completion_class(shell)
-    if script is None:
-        raise click.UsageError(f"there is no completion for {shell}.")
-    click.echo(script(ctx.find_root().command, {}, "foldless", "_FOLDLESS_COMPLETE").source())
-
-
-# ---- The ``foldless`` command: its list of sub-commands, and the one place where errors become one line.
+from foldless.errors import FoldlessError
 
 EXAMPLES = """\b
 Examples:
@@ -48,12 +28,17 @@ Examples:
   foldless completion bash                       makes the Tab key know commands and options
   foldless COMMAND --help                        options and examples of a command
 """
+COMPLETION_EXAMPLES = """\b
+Examples:
+  foldless completion bash > ~/.local/share/bash-completion/completions/foldless
+  foldless completion zsh > ~/.zfunc/_foldless        (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  foldless completion fish > ~/.config/fish/completions/foldless.fish
+"""
 NO_SPACE = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--drop)."
 
-
-# Where each command lives and what `foldless --help` says of it. Commands are loaded when they run, so that the list
-# of them needs neither scipy nor scikit-learn; a test holds these lines against the commands' own docstrings.
+# Where each command lives and what `foldless --help` says of it. A command is loaded when it runs: the list of commands
+# needs neither NumPy nor scikit-learn. A test compares these lines with the commands' own docstrings.
 COMMANDS = {
     "auc": ("foldless.cli.auc", "Fit a linear classifier to FILE and say how good it will be on new rows."),
     "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
@@ -63,7 +48,7 @@ COMMANDS = {
     "report": ("foldless.cli.report", "Write a report on a classifier and its data: one HTML file."),
     "search": ("foldless.cli.search", "Fit one classifier to FILE for each strength of the penalty, and choose."),
 }
-# Distributions add commands of their own under this entry-point group; the value is "module:command".
+# Other distributions add commands under this entry-point group; the value is "module:command".
 PLUGINS = "foldless.commands"
 
 
@@ -75,21 +60,16 @@ class CommandGroup(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in COMMANDS:
-            found: click.Command = getattr(import_module(COMMANDS[name][0]), name)
-            return found
+            command: click.Command = getattr(import_module(COMMANDS[name][0]), name)
+            return command
         plugin = _plugins().get(name)
         return None if plugin is None else plugin.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, self._help(ctx, name)) for name in self.list_commands(ctx)]
+        lines = {name: help_line for name, (_, help_line) in COMMANDS.items()}
+        lines |= {name: _plugin_help(plugin) for name, plugin in _plugins().items()}
         with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-    def _help(self, ctx: click.Context, name: str) -> str:
-        if name in COMMANDS:
-            return COMMANDS[name][1]
-        command = self.get_command(ctx, name)
-        return "" if command is None else command.get_short_help_str(100)
+            formatter.write_dl(sorted(lines.items()))
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         kwargs["standalone_mode"] = False
@@ -106,26 +86,40 @@ def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=PLUGINS)}
 
 
+def _plugin_help(plugin: EntryPoint) -> str:
+    """The first sentence of a plugin's docstring, read from its source: importing it could take seconds."""
+    package, *path = plugin.module.split(".")
+    spec = find_spec(package)
+    for folder in spec.submodule_search_locations or () if spec else ():
+        source = Path(folder, *path).with_suffix(".py")
+        functions = ast.parse(source.read_text(encoding="utf-8")).body if source.is_file() else []
+        for node in functions:
+            if isinstance(node, ast.FunctionDef) and node.name == plugin.attr:
+                return click.Command(plugin.name, help=ast.get_docstring(node)).get_short_help_str(100)
+    command: click.Command = plugin.load()
+    return command.get_short_help_str(100)
+
+
 def exit_code(call: Callable[[], Any]) -> int:
     """Run the command; 0, the code it asked for, or that of the error that was just printed."""
     try:
         result = call()
     except click.ClickException as err:
-        return console.complain(err.format_message(), 2)
+        return complain(err.format_message(), 2)
     except Interrupted as err:
-        return console.complain(str(err), 130)
+        return complain(str(err), 130)
     except click.Abort:
-        return console.complain("interrupted", 130)
-    except fl.FoldlessError as err:
-        return console.complain(str(err), 2)
+        return complain("interrupted", 130)
+    except FoldlessError as err:
+        return complain(str(err), 2)
     except OSError as err:
-        return console.complain(_described(err), 2)
+        return complain(_described(err), 2)
     except MemoryError:
-        return console.complain(NO_MEMORY, 2)
+        return complain(NO_MEMORY, 2)
     except ImportError:
         raise  # `main` knows what has to be installed
     except Exception as err:
-        return fault(err)
+        return internal_error(err)
     return result if isinstance(result, int) else 0
 
 
@@ -139,9 +133,25 @@ def _described(err: OSError) -> str:
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True, epilog=EXAMPLES)
-@click.version_option(fl.__version__, prog_name="foldless", message="%(prog)s %(version)s")
+@click.version_option(__version__, prog_name="foldless", message="%(prog)s %(version)s")
 @click.pass_context
 def app(ctx: click.Context) -> None:
     """How good is a linear classifier? AUC, ROC and error from its training data and one fit. No folds."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+@click.command(epilog=COMPLETION_EXAMPLES)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the completion script for SHELL.
+
+    Write it where your shell looks for such scripts.
+    """
+    from click.shell_completion import get_completion_class
+
+    script = get_completion_class(shell)
+    if script is None:
+        raise click.UsageError(f"there is no completion for {shell}.")
+    click.echo(script(ctx.find_root().command, {}, "foldless", "_FOLDLESS_COMPLETE").source())

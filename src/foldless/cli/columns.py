@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,11 +13,10 @@ from typing import Any
 import click
 import numpy as np
 
-import foldless as fl
-from foldless.cli.console import counted, plural
-from foldless.cli.options import Ask
+from foldless.cli.options import Options
+from foldless.errors import InputError
 from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers
-from foldless.words import both_ends, quoted_list, shell_quoted
+from foldless.words import both_ends, counted, first_few, listed, shell_quoted
 
 # ---- Columns of text that were meant as something else: numbers with marks, limits of detection, dates.
 
@@ -51,7 +51,7 @@ class Look:
     @property
     def words(self) -> str:
         """As it stands behind the name of the column."""
-        return f"{counted(self.rows)}, such as '{self.example[:20]}'"
+        return f"{counted(self.rows, 'row')}, such as '{self.example[:20]}'"
 
 
 def look_at(column: Any, marks: Marks) -> Look:
@@ -87,9 +87,9 @@ OTHER = {
 
 def _thousands(example: str, marks: Marks) -> str:
     """The options for a cell such as '3.220,25'."""
-    found = re.findall(r"[^\d+-]", example)
-    between = next(name for name, spellings in THOUSANDS.items() if found[0] in spellings)
-    decimal = found[-1] if found[-1] != found[0] and found[-1] in ".," else None
+    written = re.findall(r"[^\d+-]", example)
+    between = next(name for name, spellings in THOUSANDS.items() if written[0] in spellings)
+    decimal = written[-1] if written[-1] != written[0] and written[-1] in ".," else None
     quoted = {"'": '"\'"', "space": "space"}.get(between, f"'{between}'")
     # Of a point or a comma between thousands the decimal mark follows.
     more = f" --decimal '{decimal}'" if between not in ".," and decimal not in (None, marks.decimal) else ""
@@ -101,7 +101,6 @@ def _thousands(example: str, marks: Marks) -> str:
 # ---- Columns that cannot be used as they are: text, missing, infinite, negative under a logarithm. By name and count.
 
 CELLS = 2**22  # cells that are looked at in one go
-SHOWN = 5
 MISSING_MARKS = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
 HELP = {TEXT: "--one-hot", "missing values": "--impute median"}
 HELP_WITH = {
@@ -115,36 +114,42 @@ DIFFERENT = 0.5  # a column of text with more different words than this share of
 
 @dataclass(frozen=True)
 class Handled:
-    """What the user asked to have handled."""
+    """What the steps before the classifier take care of."""
 
     impute: bool
     one_hot: bool
     log: bool
 
 
-def refuse(
+def refuse_unusable(
     loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path, remedy: str, id_: str | None = None
 ) -> None:
     """One message about everything that is wrong, with the options that help."""
     counts = _counts(loaded.X)
-    numeric = [k for k, name in enumerate(names) if name not in loaded.texts and name not in loaded.strange]
+    numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
     rows = len(loaded.X)
-    empty = {names[k]: "" for k in numeric if counts["missing"][k] == rows}
+    empty = numeric & (counts["missing"] == rows)
+    partly = numeric & ~empty
     looks = {} if handled.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
-    bad = {
+    problems = {
         **_by_kind({name: (look.kind, look.words) for name, look in looks.items()}, loaded.strange),
-        "no value at all": empty,
-        "missing values": {} if handled.impute else _named(counts["missing"], names, numeric, empty),
-        "infinite values": _named(counts["infinite"], names, numeric, empty),
-        "values below 0": _named(counts["negative"], names, numeric, empty) if handled.log else {},
+        "no value at all": {name: "" for name, bad in zip(names, empty, strict=True) if bad},
+        "missing values": {} if handled.impute else rows_by_column(counts["missing"] * partly, names),
+        "infinite values": rows_by_column(counts["infinite"] * partly, names),
+        "values below 0": rows_by_column(counts["negative"] * partly, names) if handled.log else {},
     }
-    found = {what: columns for what, columns in bad.items() if columns}
-    if found:
-        helps = [advice(look, loaded.marks) for look in looks.values()]
-        helps += [way for what, way in HELP_WITH.items() if what in found]
+    problems = {what: columns for what, columns in problems.items() if columns}
+    if problems:
+        ways = [advice(look, loaded.marks) for look in looks.values()]
+        ways += [way for what, way in HELP_WITH.items() if what in problems]
         words = [name for name, look in looks.items() if look.kind == TEXT]
         naming = [name for name in words if id_ is None and loaded.texts[name].n_unique() == rows]
-        raise fl.InputError(_message(found, helps, path, remedy, naming[0] if naming else None))
+        raise InputError(_message(problems, ways, path, remedy, naming[0] if naming else None))
+
+
+def rows_by_column(counts: Any, names: tuple[str, ...]) -> dict[str, str]:
+    """Columns with a count above 0, by name, with the count as text."""
+    return {name: counted(int(n), "row") for name, n in zip(names, counts, strict=True) if n}
 
 
 def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
@@ -164,11 +169,13 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
             )
         elif look.rows < MOSTLY * (len(column) - column.null_count()):
             notes.append(
-                f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows)}); each of "
+                f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows, 'row')}); each of "
                 f"its numbers became a word of its own."
             )
         if column.null_count():
-            notes.append(f"column '{name}' has no text in {counted(column.null_count())}: that is a word of its own.")
+            notes.append(
+                f"column '{name}' has no text in {counted(column.null_count(), 'row')}: that is a word of its own."
+            )
     return notes
 
 
@@ -177,9 +184,7 @@ def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> l
     notes, X = [], loaded.X
     for k in np.flatnonzero(np.all(np.diff(X[:3], axis=0) == 1, axis=0)) if len(X) > 2 else ():
         if np.all(np.diff(X[:, k]) == 1):
-            notes.append(
-                f"column '{names[k]}' numbers the rows; if it is not a measurement, use --id {shell_quoted(names[k])}."
-            )
+            notes.append(note_on_numbering(names[k]))
     notes += _notes_on_marks(X, names)
     numeric = np.array([name not in loaded.texts for name in names])
     missing = _counts(X)["missing"] * numeric if imputed else np.zeros(1)
@@ -187,24 +192,40 @@ def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> l
         worst = int(missing.argmax())
         notes.append(
             f"missing values were filled with the median of their column: {int(missing.sum())} in "
-            f"{plural(int(np.count_nonzero(missing)), 'column')}, most in '{names[worst]}' "
-            f"({counted(int(missing[worst]))})."
+            f"{counted(int(np.count_nonzero(missing)), 'column')}, most in '{names[worst]}' "
+            f"({counted(int(missing[worst]), 'row')})."
         )
     return notes
 
 
+def note_on_numbering(name: str) -> str:
+    """A column that counts 1, 2, 3, ..."""
+    return f"column '{name}' numbers the rows; if it is not a measurement, use --id {shell_quoted(name)}."
+
+
+def notes_on_repeats(column: Any, name: str, advice: str) -> list[str]:
+    """Rows that share their value in the column that names the rows."""
+    repeated = column.filter(column.is_duplicated() & column.is_not_null())
+    if repeated.is_empty():
+        return []
+    return [
+        f"{counted(len(repeated), 'row')} share {repeated.n_unique()} values of '{name}' (such as '{repeated[0]}'): if "
+        f"they are the same subjects, {advice}."
+    ]
+
+
 def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
     """Columns with a number that often stands for a missing value, several times and far from all others."""
-    found: dict[str, str] = {}
+    marked: dict[str, str] = {}
     for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
         for k in np.flatnonzero(np.isin(end, MISSING_MARKS)):
             times = int(np.count_nonzero(X[:, k] == end[k]))
             rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
             if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
-                found[names[k]] = f"{end[k]:g} in {counted(times)}"
-    if not found:
+                marked[names[k]] = f"{end[k]:g} in {counted(times, 'row')}"
+    if not marked:
         return []
-    return [f"{enumerated(found)}: if that stands for a missing value, empty those cells and use --impute median."]
+    return [f"{enumerated(marked)}: if that stands for a missing value, empty those cells and use --impute median."]
 
 
 def _counts(X: Any) -> dict[str, Any]:
@@ -219,26 +240,20 @@ def _counts(X: Any) -> dict[str, Any]:
     return totals
 
 
-def _named(counts: Any, names: tuple[str, ...], among: list[int], apart: dict[str, str]) -> dict[str, str]:
-    return {names[k]: counted(int(counts[k])) for k in among if counts[k] and names[k] not in apart}
-
-
 def _by_kind(looks: dict[str, tuple[str, str]], strange: dict[str, str]) -> dict[str, dict[str, str]]:
-    found = {**looks, **{name: (what, "") for name, what in strange.items()}}
-    kinds = dict.fromkeys(kind for kind, _ in found.values())
-    return {kind: {name: words for name, (k, words) in found.items() if k == kind} for kind in kinds}
+    kinds: dict[str, dict[str, str]] = {}
+    for name, (kind, words) in {**looks, **{name: (kind, "") for name, kind in strange.items()}}.items():
+        kinds.setdefault(kind, {})[name] = words
+    return kinds
 
 
-def _message(found: dict[str, dict[str, str]], helps: list[str], path: Path, remedy: str, id_: str | None) -> str:
-    parts = [f"{what} in {enumerated(columns)}" for what, columns in found.items()]
-    names = [name for columns in found.values() for name in columns]
-    drops = " ".join(f"{'--id' if name == id_ else '--drop'} {shell_quoted(name)}" for name in names[:3])
-    drops += " and so on" if len(names) > 3 else ""
-    helpful = [way for what, way in HELP.items() if what in found]
-    ways = [f"use {' and '.join(helpful)}"] * bool(helpful)
-    ways += sorted({*helps, f"leave out with {drops}"} - {""}, key=_easiest)
-    misread = remedy and (GROUPED in found or DECIMAL in found)
-    return f"{path} has {'; '.join(parts)}: {', or '.join(ways)}{f'; {remedy}' if misread else ''}."
+def _message(problems: dict[str, dict[str, str]], ways: list[str], path: Path, remedy: str, id_: str | None) -> str:
+    names = [name for columns in problems.values() for name in columns]
+    helpful = [way for what, way in HELP.items() if what in problems]
+    options = [f"use {' and '.join(helpful)}"] * bool(helpful)
+    options += sorted({*ways, f"leave out with {leaving_out(names, id_)}"} - {""}, key=_easiest)
+    misread = remedy and (GROUPED in problems or DECIMAL in problems)
+    return f"{path} has {described(problems)}: {', or '.join(options)}{f'; {remedy}' if misread else ''}."
 
 
 def _easiest(way: str) -> tuple[int, str]:
@@ -246,11 +261,20 @@ def _easiest(way: str) -> tuple[int, str]:
     return (0 if way.startswith(("use ", "do ")) else 1 if way.startswith("leave out") else 2), way
 
 
+def described(problems: dict[str, dict[str, str]]) -> str:
+    """Kinds of problems, each with its columns."""
+    return "; ".join(f"{what} in {enumerated(columns)}" for what, columns in problems.items())
+
+
+def leaving_out(names: list[str], id_: str | None = None) -> str:
+    """The options that leave columns out; `id_` names the rows."""
+    options = " ".join(f"{'--id' if name == id_ else '--drop'} {shell_quoted(name)}" for name in names[:3])
+    return options + (" and so on" if len(names) > 3 else "")
+
+
 def enumerated(columns: dict[str, str]) -> str:
-    """Names of columns, each with what was found there; the first few and a count of the rest."""
-    words = [f"'{name}' ({words})" if words else f"'{name}'" for name, words in columns.items()]
-    rest = len(words) - SHOWN
-    return ", ".join(words[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    """Names of columns, each with a remark; the first few and a count of the rest."""
+    return first_few([f"'{name}' ({remark})" if remark else f"'{name}'" for name, remark in columns.items()])
 
 
 # ---- The target column as labels: numbers where all of them are, else text; and the label that the user typed.
@@ -261,23 +285,26 @@ MOST_NUMBERS = 10  # different whole numbers that may be classes though some are
 
 def labels_of(column: Any, name: str) -> Any:
     """Labels of two classes or more."""
-    gone = column.null_count()
-    if gone:
-        raise fl.InputError(f"the target column '{name}' is empty in {gone} of {len(column)} rows: remove those rows.")
+    refuse_empty_target(column.null_count(), len(column), name)
     y = as_numbers(column.to_list())
     sizes = Counter(y.tolist())
     if len(sizes) == 1:
-        raise fl.InputError(
-            f"the target column '{name}' has one class only ({quoted_list(sizes)}): expected two. "
-            f"Add rows of another class."
+        raise InputError(
+            f"the target column '{name}' has one class only ({listed(sizes)}): expected two. Add rows of another class."
         )
     if len(sizes) > MOST_CLASSES:
-        raise fl.InputError(
-            f"the target column '{name}' has {len(sizes)} different values ({quoted_list(sizes)}): expected two "
+        raise InputError(
+            f"the target column '{name}' has {len(sizes)} different values ({listed(sizes)}): expected two "
             f"classes, or a few. Is it a measurement? Then make classes of it first."
         )
-    _refuse_rare(sizes, name)
+    refuse_rare(sizes, name)
     return y
+
+
+def refuse_empty_target(missing: int, rows: int, name: str) -> None:
+    """Refuse rows without a class."""
+    if missing:
+        raise InputError(f"the target column '{name}' is empty in {missing} of {rows} rows: remove those rows.")
 
 
 def notes_on_labels(y: Any, name: str) -> list[str]:
@@ -286,30 +313,31 @@ def notes_on_labels(y: Any, name: str) -> list[str]:
     for label in np.unique(y).tolist():
         written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
     return [
-        f"classes {quoted_list(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
+        f"classes {listed(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
         f"one class, write them alike."
         for alike in written.values()
         if len(alike) > 1
     ]
 
 
-def _refuse_rare(sizes: Counter[Any], name: str) -> None:
+def refuse_rare(sizes: Mapping[Any, int], name: str) -> None:
+    """Refuse classes of one row, and measurements taken for classes."""
     rare = {label: n for label, n in sizes.items() if n < 2}
     if rare and _looks_measured(sizes):
-        raise fl.InputError(
+        raise InputError(
             f"the target column '{name}' looks like a measurement: {len(sizes)} different numbers, "
             f"{len(rare)} of them in one row only. Expected two classes, or a few: name another "
             f"column, or make classes of it first."
         )
     if rare:
         label, n = next(iter(rare.items()))
-        raise fl.InputError(
-            f"class '{label}' of the target column '{name}' has {counted(n)}: each class needs at least two, and an "
-            f"answer worth having many more."
+        raise InputError(
+            f"class '{label}' of the target column '{name}' has {counted(n, 'row')}: each class needs at least two, "
+            f"and many more for a useful answer."
         )
 
 
-def _looks_measured(sizes: Counter[Any]) -> bool:
+def _looks_measured(sizes: Mapping[Any, int]) -> bool:
     """Numbers only, with decimals or with many different values."""
     texts = [str(label).replace(",", ".") for label in sizes]
     if not all(is_number(text) for text in texts):
@@ -328,12 +356,12 @@ def as_numbers(labels: list[str]) -> Any:
 
 def chosen_label(y: Any, text: str) -> Any:
     """The label that the user typed, in the type that the column has."""
-    found = np.unique(y).tolist()
-    same = [v for v in found if str(v) == text or (is_number(text) and v == float(text))]
-    alike = [v for v in found if str(v).lower() == text.strip().lower()]
+    labels = np.unique(y).tolist()
+    same = [v for v in labels if str(v) == text or (is_number(text) and v == float(text))]
+    alike = [v for v in labels if str(v).lower() == text.strip().lower()]
     if same or len(alike) == 1:
         return (same or alike)[0]
-    raise fl.InputError(f"--positive {text!r} is not in the target column: choose one of {quoted_list(found)}.")
+    raise InputError(f"--positive {text!r} is not in the target column: choose one of {listed(labels)}.")
 
 
 # ---- Which column is the target, which names rows or groups, which are left out, and which are features.
@@ -341,32 +369,38 @@ def chosen_label(y: Any, text: str) -> Any:
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of columns."""
+    """Names of columns: the target, groups and row names where given, the features, and those that are left out."""
 
     target: str
     groups: str | None
     id: str | None
     features: tuple[str, ...]
-    unnamed: bool
+    unused: tuple[str, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was left out without being asked: pandas and R write row names into a column without a header."""
+        return ["the column without a name was left out; give it a name if it is a measurement."] * ("" in self.unused)
 
 
-def roles_of(source: Sheet, ask: Ask) -> Roles:
-    """Look every name up that the user gave; what is left are the features."""
-    target = ask.target or source.default_target
+def roles_of(source: Sheet, options: Options) -> Roles:
+    """Look up every name that the user gave; the other columns are the features."""
+    target = options.target or source.default_target
     if target is None:
         raise click.UsageError(
-            f"Missing option '--target': the column with the classes. {ask.file} has {both_ends(source.names)}."
+            f"Missing option '--target': the column with the classes. {options.file} has {both_ends(source.names)}."
         )
-    special = {"--target": target, "--groups": ask.groups, "--id": ask.id}
-    for name in (*special.values(), *ask.drop):
+    special = {"--target": target, "--groups": options.groups, "--id": options.id}
+    for name in (*special.values(), *options.drop):
         if name is not None:
-            _known(name, source, ask.file)
-    _refuse_two_roles(special, ask.drop)
-    taken = {*special.values(), *ask.drop, ""}
+            _known(name, source, options.file)
+    _refuse_two_roles(special, options.drop)
+    taken = {*special.values(), *options.drop, ""}
     features = tuple(name for name in source.names if name not in taken)
     if not features:
-        raise fl.InputError(f"{ask.file} has no column left to predict '{target}' from.")
-    return Roles(target, ask.groups, ask.id, features, "" in source.names)
+        raise InputError(f"{options.file} has no column left to predict '{target}' from.")
+    unused = tuple(name for name in source.names if name not in (target, *features))
+    return Roles(target, options.groups, options.id, features, unused)
 
 
 def _refuse_two_roles(special: dict[str, str | None], drop: tuple[str, ...]) -> None:
@@ -376,16 +410,16 @@ def _refuse_two_roles(special: dict[str, str | None], drop: tuple[str, ...]) -> 
             continue
         if name in drop:
             what = "the target" if option == "--target" else f"given as {option}"
-            raise fl.InputError(f"'{name}' is {what}: it cannot be dropped as well.")
+            raise InputError(f"'{name}' is {what}: it cannot be dropped as well.")
         if name in seen and {seen[name], option} != {"--groups", "--id"}:
-            raise fl.InputError(f"'{name}' is given as {seen[name]} and as {option}: a column has one part to play.")
+            raise InputError(f"'{name}' is given as {seen[name]} and as {option}: use a column for one purpose only.")
         seen[name] = option
 
 
 def _known(name: str, source: Sheet, path: Path) -> None:
     columns = (*source.names, *source.others)
     if name not in columns:
-        raise fl.InputError(f"{path} has no column '{name}'{_hint(name, columns, source)}")
+        raise InputError(f"{path} has no column '{name}'{_hint(name, columns, source)}")
 
 
 def _hint(name: str, columns: tuple[str, ...], source: Sheet) -> str:
@@ -396,5 +430,5 @@ def _hint(name: str, columns: tuple[str, ...], source: Sheet) -> str:
     if all(is_number(c) for c in columns):
         return ": its first line holds numbers only, expected the names of the columns."
     if len(columns) == 1 and source.remedy:
-        return f": its only column is {quoted_list(columns)}; {source.remedy}."
+        return f": its only column is {listed(columns)}; {source.remedy}."
     return f": its columns are {both_ends(columns)}."

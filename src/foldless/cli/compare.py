@@ -11,10 +11,10 @@ import click
 
 import foldless as fl
 from foldless import words
-from foldless.cli import console, saved
-from foldless.cli.models import FAMILIES, strength
-from foldless.cli.options import Ask, data_options, given, picture_option
-from foldless.cli.problem import Problem, class_counts, group_facts, problem_of
+from foldless.cli import console, picture
+from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
+from foldless.cli.options import Options, data_options, given, picture_option
+from foldless.cli.request import Request, read_file
 
 Models = list[tuple[str, float | None]]
 ALIKE = (
@@ -33,32 +33,29 @@ Examples:
 
 def parsed_models(ctx: click.Context, param: click.Parameter, value: str) -> Models:
     """'logistic=0.01,lda' -> [('logistic', 0.01), ('lda', None)]."""
-    words = [word.strip() for word in value.split(",") if word.strip()]
-    found = [_parsed(word) for word in words]
-    if len(set(found)) < len(found):
+    models = [_parsed(part.strip()) for part in value.split(",") if part.strip()]
+    if len(set(models)) < len(models):
         raise click.BadParameter(f"names the same classifier twice: {value!r}.")
-    return found
+    return models
 
 
-def _parsed(word: str) -> tuple[str, float | None]:
-    name, equals, text = (part.strip() for part in word.partition("="))
-    if name.lower() not in FAMILIES:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(FAMILIES)}.")
+def _parsed(text: str) -> tuple[str, float | None]:
+    name, equals, number = (part.strip() for part in text.partition("="))
+    kind = CLASSIFIERS.get(name.lower())
+    if kind is None:
+        raise click.BadParameter(f"{name!r} is not one of {', '.join(CLASSIFIERS)}.")
     if not equals:
         return name.lower(), None
-    parameter = FAMILIES[name.lower()].parameter
-    top = 1.0 if parameter == "shrinkage" else math.inf  # at 1 nothing is left of the covariance
     try:
-        strength = float(text)
+        strength = float(number)
     except ValueError:
         strength = math.nan
-    if not 0 < strength < top:
-        wanted = "a number above 0 and below 1" if top == 1 else "a number above 0"
-        raise click.BadParameter(f"{parameter} of {name} must be {wanted}, got {text!r}.")
+    if not kind.accepts(strength):
+        raise click.BadParameter(f"{kind.parameter} of {name} must be a number {kind.legal}, got {number!r}.")
     return name.lower(), strength
 
 
-def share(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def difference(ctx: click.Context, param: click.Parameter, value: float) -> float:
     """A difference of two AUCs, from 0 to 1."""
     if not 0 <= value < 1:
         raise click.BadParameter(f"must be a difference of AUCs from 0 to 1, such as 0.01, got {value:g}.")
@@ -76,13 +73,13 @@ def share(ctx: click.Context, param: click.Parameter, value: float) -> float:
     "(C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage).",
 )
 @click.option(
-    "--rope", type=float, default=0.0, show_default=True, callback=share, help="AUCs this close count as equal."
+    "--rope", type=float, default=0.0, show_default=True, callback=difference, help="AUCs this close count as equal."
 )
-@saved.model_file_option
+@model_file_option
 @picture_option("A picture of the difference of the first two")
 @click.pass_context
 def compare(
-    ctx: click.Context, /, ask: Ask, models: Models, rope: float, model_file: Path | None, out: Path | None
+    ctx: click.Context, /, options: Options, models: Models, rope: float, model_file: Path | None, out: Path | None
 ) -> None:
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
@@ -95,47 +92,42 @@ def compare(
         raise click.BadParameter(
             "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
         )
-    path = console.checked(out)
-    problem = problem_of(ask, None if model_file is None else saved.load(model_file))
-    problem.two_classes_only("compare")
-    result, pair = answer(problem, models, rope)
-    if path is not None:
-        draw = partial(_draw, pair, ask.level)
-        console.write(path, draw, width=10.0)  # the names of two classifiers are long
-    result["picture"] = None if path is None else str(path)
-    if ask.as_json:
-        console.say_json(result)
-    else:
-        show(result, problem)
+    path = picture.writable_path(out)
+    request = read_file(options, load_model(model_file))
+    request.two_classes_only("compare")
+    result, pair = answer(request, models, rope)
+    draw = partial(_draw, pair=pair, level=options.level)
+    result["picture"] = picture.write(path, draw, width=10.0)  # the names of two classifiers are long
+    console.say_result(result, options.as_json, partial(show, request=request))
 
 
-def answer(problem: Problem, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
+def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
     """Everything that is printed, as a plain dict; and the comparison of the first two."""
-    level = problem.ask.level
+    level = request.options.level
     with console.gathered_warnings() as warned:
-        fits = {name: problem.fitted(model) for name, model in _named(models, problem).items()}
-        if problem.saved is not None:
-            fits[f"{problem.saved.name} from {problem.saved.path.name}"] = problem.saved.model
-        ranking = fl.compare_many(fits, problem.X, problem.y, pos_label=problem.positive, groups=problem.groups)
+        fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
+        if request.saved is not None:
+            fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
+        ranking = fl.compare_many(fits, request.X, request.y, **request.how)
     rows = ranking.summary(level)
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
     pair = first_two.summary(level)
     result = {
-        **problem.facts(),
+        **request.facts(),
         "n_positive": pair["n1"],
         "n_negative": pair["n0"],
-        "n_features": len(problem.features),
-        "standardized": problem.preparation.standardize,
+        "n_features": len(request.features),
+        "standardized": request.preparation.standardize,
         "method": ranking.method,
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        "notes": problem.all_notes(_unsaid(warned, ranking.notes), ranking.notes),
+        "notes": request.all_notes(_unsaid(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
 
-def _draw(pair: Any, level: float, figure: Any) -> None:
+def _draw(figure: Any, pair: Any, level: float) -> None:
     fl.ComparisonDisplay.from_comparison(pair, level=level, ax=figure.subplots())
 
 
@@ -144,32 +136,32 @@ def _unsaid(warned: list[str], notes: tuple[str, ...]) -> list[str]:
     return [w for w in warned if not any(w.endswith(note) or note.endswith(w) for note in notes)]
 
 
-def _named(models: Models, problem: Problem) -> dict[str, Any]:
+def _named(models: Models, request: Request) -> dict[str, Any]:
     """Unfitted pipelines by a name that tells the setting of the classifier."""
-    found, ask = {}, problem.ask
-    for name, value in models:
-        family = FAMILIES[name]
-        value = strength(name, ask.C, ask.shrinkage) if value is None else value
-        shown = f"{value:g}" if isinstance(value, float) else value
-        title = f"{name}, {family.parameter} = {shown}"
-        found[title] = problem.unfitted(name, value)
-    if len(found) < len(models):
+    named, options = {}, request.options
+    for name, given_value in models:
+        kind = CLASSIFIERS[name]
+        value = kind.strength(options.C, options.shrinkage) if given_value is None else given_value
+        named[f"{name}, {kind.setting(value)}"] = request.unfitted(name, value)
+    if len(named) < len(models):
         raise fl.InputError("--models names the same classifier twice: give each another strength.")
-    return found
+    return named
 
 
-def show(result: dict[str, Any], problem: Problem) -> None:
+def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
     console.say(_sentence(result), style="bold")
-    table = console.new_table("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval")
-    for row in result["models"]:
-        figures = f"{row['prob_best']:.3f}", f"{row['auc']:.3f}", console.span(row["low"], row["high"])
-        console.add_row(table, row["name"], *figures)
-    console.stdout().print(table)
+    console.say_table(
+        ("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval"),
+        [
+            (row["name"], words.share(row["prob_best"]), words.rate(row["auc"]), words.span(row["low"], row["high"]))
+            for row in result["models"]
+        ],
+    )
     if (remark := disagreement(result)) is not None:
         console.say(remark)
         console.say("")
-    console.say_facts(_facts(result, problem))
+    console.say_facts(_facts(result, request))
     console.say_ending(result["notes"], result["picture"])
 
 
@@ -206,7 +198,7 @@ def disagreement(result: dict[str, Any]) -> str | None:
     )
 
 
-def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
+def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     pair = result["first_two"]
     facts = {"first against second": f"better with probability {pair['prob_a_better']:.3f}"}
     if pair["alike"]:
@@ -216,12 +208,11 @@ def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
             f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
         )
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
-    negative, positive = zip(problem.classes, (result["n_negative"], result["n_positive"]), strict=True)
     return {
         **facts,
-        "rows": class_counts(problem, positive, negative),
-        **group_facts(problem),
-        "columns": f"{console.plural(result['n_features'], 'column')}, {problem.preparation.words}",
+        "rows": request.class_counts(result["n_positive"], result["n_negative"]),
+        **request.group_facts(),
+        "columns": request.columns_words,
         "method": result["method"],
         "read as": result["read_as"],
     }

@@ -1,14 +1,21 @@
-"""The classifiers that a command can fit, and the steps before them."""
+"""The classifiers that a command can fit, the steps before them, and fitted models from a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 
-import foldless as fl
+from foldless.errors import InputError
+from foldless.tables.files.sheet import refuse_zip_bomb
+from foldless.words import listed, one_line
+
+# ---- Classifiers
 
 MAX_ITER = 10_000
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
@@ -41,37 +48,52 @@ def _lda(shrinkage: float | str, seed: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Family:
-    """A classifier with one number that says how strongly it is regularised."""
+class Classifier:
+    """A kind of classifier with one number that says how strongly it is regularised."""
 
     title: str
     parameter: str
     make: Callable[[Any, int], Any]
 
+    def strength(self, C: float, shrinkage: float | str) -> Any:
+        """The value of its parameter: C, alpha = 1/C, or the shrinkage."""
+        return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage}[self.parameter]
 
-FAMILIES = {
-    "logistic": Family("logistic regression", "C", _logistic),
-    "ridge": Family("ridge classifier", "alpha", _ridge),
-    "lda": Family("linear discriminant analysis", "shrinkage", _lda),
-    "svm": Family("linear support vector machine", "C", _svm),
+    def setting(self, value: Any) -> str:
+        """Its parameter with a value, as text."""
+        return f"{self.parameter} = {value:g}" if isinstance(value, float) else f"{self.parameter} = {value}"
+
+    def accepts(self, value: float) -> bool:
+        """Whether the value is legal: above 0, and below 1 for a shrinkage, which at 1 leaves no covariance."""
+        return 0 < value < (1 if self.parameter == "shrinkage" else np.inf)
+
+    @property
+    def legal(self) -> str:
+        """Which values are legal, in words."""
+        return "above 0 and below 1" if self.parameter == "shrinkage" else "above 0"
+
+
+CLASSIFIERS = {
+    "logistic": Classifier("logistic regression", "C", _logistic),
+    "ridge": Classifier("ridge classifier", "alpha", _ridge),
+    "lda": Classifier("linear discriminant analysis", "shrinkage", _lda),
+    "svm": Classifier("linear support vector machine", "C", _svm),
 }
 
 
-def strength(family: str, C: float, shrinkage: Any) -> Any:
-    """The value of a family's parameter: C, alpha = 1/C, or the shrinkage."""
-    return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage}[FAMILIES[family].parameter]
-
-
 def refuse_endless(C: float, largest: float) -> None:
-    """Refuse a support vector machine whose solver would go on forever; `largest` is the size of the numbers in X."""
+    """Refuse a support vector machine whose solver would not end; `largest` is the size of the numbers in X."""
     low, high = REACH
     if not low <= C <= high:
-        raise fl.InputError(f"C of svm must lie between {low:g} and {high:g}, got {C:g}: use one nearer to 1.")
+        raise InputError(f"C of svm must lie between {low:g} and {high:g}, got {C:g}: use one nearer to 1.")
     if 0 < largest < low or high < largest < np.inf:
-        raise fl.InputError(
+        raise InputError(
             f"the largest number that reaches the svm is {largest:.1g}, and its solver needs it between {low:g} and "
             f"{high:g}: rescale the columns."
         )
+
+
+# ---- Steps before the classifier
 
 
 @dataclass(frozen=True)
@@ -93,7 +115,7 @@ class Preparation:
 
     @property
     def words(self) -> str:
-        """As it is told to the user."""
+        """The steps as the user reads them."""
         done = ["standardized"] * self.standardize + ["log(1 + x)"] * self.log
         done += [f"{self.impute} for missing values"] * (self.impute is not None) + ["one-hot text"] * bool(self.texts)
         return ", ".join(done) or "as they are"
@@ -116,3 +138,117 @@ class Preparation:
         words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         parts = [part for part in parts if part[2]] + [("words", words, list(self.texts))]
         return ColumnTransformer(parts, verbose_feature_names_out=False)
+
+
+# ---- A fitted model from a file: read with skops, which builds nothing that it does not know. Never unpickled.
+
+PICKLES = (".pkl", ".pickle", ".joblib", ".sav")
+# Types that skops does not vouch for, and which do nothing when they are built.
+HARMLESS = (
+    "numpy.dtype",
+    "sklearn.feature_selection._univariate_selection.chi2",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.model_selection._split.StratifiedKFold",
+)
+HOW_TO_SAVE = "save the model with skops.io.dump(model, 'model.skops')"
+
+model_file_option = click.option(
+    "--model-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A model that was fitted on these rows and saved with skops, instead of fitting one.",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A fitted model, where it came from, and the columns that it was fitted on."""
+
+    path: Path
+    model: Any
+
+    @property
+    def name(self) -> str:
+        """Class of the classifier at the end of the pipeline."""
+        steps = getattr(self.model, "steps", None)
+        return type(steps[-1][1] if steps else self.model).__name__
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """Columns by name, if the model was fitted on named ones."""
+        names = getattr(self.model, "feature_names_in_", None)
+        return None if names is None else tuple(str(name) for name in names)
+
+    def columns(self, offered: tuple[str, ...], file: Path) -> tuple[tuple[str, ...], list[str]]:
+        """The columns of the file that the model takes, and a note about those that it does not."""
+        if self.names is None:
+            self._refuse_other_width(offered, file)
+            return offered, []
+        missing = [name for name in self.names if name not in set(offered)]
+        if missing:
+            raise InputError(f"{self.path} was fitted on columns that {file} does not offer: {listed(missing)}.")
+        unused = [name for name in offered if name not in set(self.names)]
+        note = [f"columns that {self.path.name} was not fitted on were left out: {listed(unused)}."]
+        return self.names, note if unused else []
+
+    def _refuse_other_width(self, offered: tuple[str, ...], file: Path) -> None:
+        width = getattr(self.model, "n_features_in_", len(offered))
+        if width != len(offered):
+            raise InputError(
+                f"{self.path} was fitted on {width} columns, and {file} offers {len(offered)}: leave out the others "
+                "with --drop."
+            )
+
+    def labels(self, y: Any, target: str) -> Any:
+        """Labels as the model knows them: 0 and 1 may have been False and True, or texts."""
+        known = np.asarray(getattr(self.model, "classes_", np.unique(y))).tolist()
+        present = np.unique(y).tolist()
+        if set(known) == set(present) and not any(isinstance(k, bool) for k in known):
+            return y
+        place = {_spelled(label): k for k, label in enumerate(known)}
+        if {_spelled(v) for v in present} != set(place):
+            raise InputError(
+                f"{self.path} knows the classes {listed(known)}, and the target column '{target}' has "
+                f"{listed(present)}."
+            )
+        return np.asarray(known)[[place[_spelled(v)] for v in y.tolist()]]
+
+
+def _spelled(label: Any) -> str:
+    text = str(label).strip().lower()
+    return {"true": "1", "false": "0"}.get(text, text.removesuffix(".0"))
+
+
+def load_model(path: Path | None) -> SavedModel | None:
+    """Read a model that skops.io.dump wrote, if it holds nothing but known types; None without a path."""
+    if path is None:
+        return None
+    with path.open("rb") as stream:
+        start = stream.read(2)
+    if path.suffix.lower() in PICKLES or start[:1] == b"\x80":
+        raise InputError(f"{path} is a pickle, and reading one runs any code in it: {HOW_TO_SAVE}.")
+    if find_spec("skops") is None:
+        raise InputError("a saved model needs skops: pip install 'foldless[models]'.")
+    if start != b"PK":
+        raise InputError(f"{path} is not a skops file: {HOW_TO_SAVE}.")
+    refuse_zip_bomb(path)
+    model = _built(path)
+    if not hasattr(model, "predict"):
+        raise InputError(f"{path} holds a {type(model).__name__}, expected a fitted classifier.")
+    return SavedModel(path, model)
+
+
+def _built(path: Path) -> Any:
+    from skops import io
+
+    try:
+        unknown = io.get_untrusted_types(file=path)
+        strangers = [name for name in unknown if name not in HARMLESS]
+        if strangers:
+            raise InputError(f"{path} holds types that are not known to be harmless: {listed(strangers)}.")
+        return io.load(path, trusted=unknown)
+    except InputError:
+        raise
+    except Exception as err:  # a damaged or foreign archive may raise anything
+        raise InputError(f"{path} cannot be read as a skops file ({one_line(str(err))}): {HOW_TO_SAVE}.") from err

@@ -1,10 +1,10 @@
-"""The options that commands share, and `Ask`, what the user said about a file and a classifier."""
+"""The options that commands share, and `Options`: what the user asked for about a file and a classifier."""
 
 from __future__ import annotations
 
 import codecs
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import wraps
 from glob import glob, has_magic
@@ -14,32 +14,34 @@ from typing import Any
 
 import click
 
-from foldless.cli.models import FAMILIES
+from foldless.cli.models import CLASSIFIERS
 from foldless.tables.files.sheet import Hints
 
-# ---- Options that several commands share.
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
+# ---- Values of options: each callback returns the value, or says what was expected. None passes: not given.
 
 
-def share(ctx: click.Context, param: click.Parameter, value: float) -> float:
+def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A number strictly between 0 and 1."""
-    if not 0 < value < 1:
+    if value is not None and not 0 < value < 1:
         hint = f": write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
         raise click.BadParameter(f"must lie strictly between 0 and 1, got {value:g}{hint}.")
     return value
 
 
-def positive(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+def positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A finite number above 0."""
-    if not (math.isfinite(value) and value > 0):
+    if value is not None and not (math.isfinite(value) and value > 0):
         raise click.BadParameter(f"must be a number above 0, got {value:g}.")
     return value
 
 
-level_option = click.option(
-    "--level", type=float, default=0.95, show_default=True, callback=share, help="Level of the intervals."
-)
+def finite_value(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    """A finite number."""
+    if value is not None and not math.isfinite(value):
+        raise click.BadParameter(f"must be a finite number, got {value:g}.")
+    return value
 
 
 def comma_separated(kind: Callable[[str], Any]) -> Callable[..., Any]:
@@ -59,65 +61,11 @@ def comma_separated(kind: Callable[[str], Any]) -> Callable[..., Any]:
 
 
 def finite(word: str) -> float:
-    """A number, for `comma_separated`; not infinite, nor nan."""
+    """A number, for `comma_separated`; neither infinite nor NaN."""
     number = float(word)
     if not math.isfinite(number):
         raise ValueError(word)
     return number
-
-
-def maybe_share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A number strictly between 0 and 1, if given."""
-    return None if value is None else share(ctx, param, value)
-
-
-def maybe_positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
-    """A number above 0, if given."""
-    return None if value is None else float(positive(ctx, param, value))
-
-
-def picture_option(help_text: str) -> Callable[[Any], Any]:
-    """--out for a picture."""
-    return click.option("--out", type=click.Path(path_type=Path), help=f"{help_text} (.png, .svg, .pdf).")
-
-
-# ---- `Ask`: what the user said on the command line about a file and a classifier; and the options that say it.
-
-SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
-
-
-@dataclass(frozen=True)
-class Ask:
-    """One field per option of `data_options`, as click hands them over."""
-
-    file: Path
-    target: str | None
-    positive: str | None
-    drop: tuple[str, ...]
-    id: str | None
-    groups: str | None
-    model: str
-    C: float
-    shrinkage: float | str
-    standardize: bool
-    log: bool
-    impute: str | None
-    one_hot: bool
-    seed: int
-    sep: str | None
-    encoding: str | None
-    decimal: str | None
-    thousands: str | None
-    level: float
-    as_json: bool
-
-    @property
-    def hints(self) -> Hints:
-        """How the file is to be read."""
-        return Hints(self.sep, self.encoding, self.decimal, self.thousands)
-
-
-FIELDS = tuple(field.name for field in fields(Ask))
 
 
 def as_separator(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -150,6 +98,55 @@ def as_shrinkage(ctx: click.Context, param: click.Parameter, value: str) -> floa
     return "auto" if value == "auto" else number
 
 
+# ---- The options about a file, and what the user asked for.
+
+
+@dataclass(frozen=True)
+class Options:
+    """One field per option of `data_options`, as click hands them over."""
+
+    file: Path
+    target: str | None
+    positive: str | None
+    drop: tuple[str, ...]
+    id: str | None
+    groups: str | None
+    model: str
+    C: float
+    shrinkage: float | str
+    standardize: bool
+    log: bool
+    impute: str | None
+    one_hot: bool
+    seed: int
+    sep: str | None
+    encoding: str | None
+    decimal: str | None
+    thousands: str | None
+    level: float
+    as_json: bool
+
+    @property
+    def hints(self) -> Hints:
+        """How the file is to be read."""
+        return Hints(self.sep, self.encoding, self.decimal, self.thousands)
+
+
+FIELDS = tuple(field.name for field in fields(Options))
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
+
+
+def share_option(name: str, default: float, help_text: str) -> Callable[[Any], Any]:
+    """An option whose value lies strictly between 0 and 1."""
+    return click.option(name, type=float, default=default, show_default=True, callback=share, help=help_text)
+
+
+def picture_option(help_text: str) -> Callable[[Any], Any]:
+    """--out for a picture."""
+    return click.option("--out", type=click.Path(path_type=Path), help=f"{help_text} (.png, .svg, .pdf).")
+
+
 COLUMN: dict[str, Any] = {"metavar": "COLUMN"}
 OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--target", **COLUMN, help="The column with the classes; in an .npz file an array, y by default."),
@@ -158,7 +155,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--id", **COLUMN, help="A column that names the rows: left out, and searched for duplicates."),
     click.option("--groups", **COLUMN, help="Rows with the same value here belong together: patients, sites, runs."),
     click.option(
-        "--model", type=click.Choice(list(FAMILIES)), default="logistic", show_default=True, help="The classifier."
+        "--model", type=click.Choice(list(CLASSIFIERS)), default="logistic", show_default=True, help="The classifier."
     ),
     click.option(
         "--C",
@@ -194,7 +191,7 @@ OPTIONS: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Of solvers and folds that draw random numbers.",
     ),
-    level_option,
+    share_option("--level", 0.95, "Level of the intervals."),
     json_option,
 )
 
@@ -208,30 +205,28 @@ def _matching(word: Path) -> list[Path]:
     # A name with brackets in it is a name first.
     if exists(word) or not has_magic(str(word)):
         return [word]
-    found = sorted(glob(str(word), recursive=True))
-    if not found:
+    matches = sorted(glob(str(word), recursive=True))
+    if not matches:
         raise click.BadParameter(f"no file matches {str(word)!r}: check the pattern.")
-    return [Path(path) for path in found]
+    return [Path(path) for path in matches]
 
 
 def data_options(
     file_required: bool = True, several: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: FILE and all options about it, handed to the command as one `Ask`; None without a file.
+    """Decorator: FILE and all options about it, passed to the command as one `Options`.
 
-    With `several`, there may be more than one: the command gets all of them as `files`, and the first in its `Ask`.
+    With `file_required=False` there may be no file: `options.file` is None then. With `several` there may be more than
+    one: the command gets all of them as `files`, and the first as `options.file`.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
-        def gathered(*args: Any, **given: Any) -> None:
+        def gathered(*args: Any, **values: Any) -> None:
             if several:
-                given["file"] = given["files"][0]
-            said = {name: given.pop(name) for name in FIELDS}
-            command(*args, ask=Ask(**said) if said["file"] is not None else None, **given, **_kept(said))
-
-        def _kept(said: dict[str, Any]) -> dict[str, Any]:
-            return {} if file_required else {name: said[name] for name in ("level", "as_json")}
+                values["file"] = values["files"][0]
+            options = Options(**{name: values.pop(name) for name in FIELDS})
+            command(*args, options=options, **values)
 
         decorated: Any = gathered
         for option in reversed(OPTIONS):
@@ -244,6 +239,31 @@ def data_options(
     return decorate
 
 
+# ---- Options that the user wrote, and those that do not go together.
+
+
 def given(ctx: click.Context, name: str) -> bool:
     """Whether the user wrote this option, rather than its default."""
     return ctx.get_parameter_source(name) not in (click.core.ParameterSource.DEFAULT, None)
+
+
+def first_given(ctx: click.Context, names: Iterable[str]) -> tuple[str, str] | None:
+    """The first of these options that the user wrote: its name, and how it is spelled."""
+    wanted = set(names)
+    params = ((str(param.name), param.opts[0]) for param in ctx.command.params if param.name in wanted)
+    return next(((name, spelled) for name, spelled in params if given(ctx, name)), None)
+
+
+def refuse_wrong_strength(ctx: click.Context, options: Options) -> None:
+    """C is not a parameter of lda, nor shrinkage one of the others."""
+    if options.model == "lda" and given(ctx, "C"):
+        raise click.UsageError("--C is not for lda: use --shrinkage.")
+    if options.model != "lda" and given(ctx, "shrinkage"):
+        raise click.UsageError(f"--shrinkage is for lda, and the model is {options.model}: use --C, or --model lda.")
+
+
+def refuse_own_steps(ctx: click.Context) -> None:
+    """A saved model brings its classifier and its steps."""
+    wrong = first_given(ctx, ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot"))
+    if wrong is not None:
+        raise click.UsageError(f"{wrong[1]} does not go with --model-file: the model brings its own steps.")

@@ -1,23 +1,26 @@
-"""The picture of ``foldless demo``: every estimate against the truth, and the ROC curve with its band."""
+"""Pictures that commands write with --out, and what ``foldless demo`` draws."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 import foldless as fl
-from foldless.cli.study import GRID, Row, Study
-from foldless.files import refuse_unwritable
+from foldless.errors import InputError
+from foldless.files import refuse_unwritable, write_atomically
+
+if TYPE_CHECKING:
+    from foldless.cli.demo import Demonstration, Result
 
 DEFAULT = Path("foldless-demo.png")
 SUFFIXES = (".png", ".svg", ".pdf")
 
 OURS, OTHERS, TRUTH, FAINT, INK = "#1f5fbf", "#7d8590", "#c2410c", "#e4e7eb", "#24292f"
-STYLE = {
+STABLE: dict[str, Any] = {"svg.hashsalt": "foldless"}  # else the names inside an SVG are random
+STYLE: dict[str, Any] = STABLE | {
     "font.size": 10,
     "font.family": "DejaVu Sans",
     "axes.edgecolor": "#c5cad1",
@@ -29,43 +32,64 @@ STYLE = {
     "ytick.color": INK,
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.08,
-    "svg.hashsalt": "foldless",
 }
 # Dates would make two equal pictures differ.
 METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def writable_path(out: Path | None) -> Path | None:
-    """Where the picture goes, checked before the work; None when nobody asked and matplotlib is absent."""
-    path = DEFAULT if out is None else out
+def writable_path(out: Path | None, wanted: bool = True) -> Path | None:
+    """The path, if a picture can be drawn and written there, checked before the work; None if there is to be none.
+
+    A picture that nobody asked for (`wanted` is False) is left out where matplotlib is missing.
+    """
+    if out is None:
+        return None
     if find_spec("matplotlib") is None:
-        if out is None:
+        if not wanted:
             return None
-        raise fl.InputError("a picture needs matplotlib: pip install 'foldless[plot]'.")
-    if path.suffix.lower() not in SUFFIXES:
-        raise fl.InputError(f"--out {path}: expected a name that ends in {', '.join(SUFFIXES)}.")
-    refuse_unwritable(path)
-    return path
+        raise InputError("a picture needs matplotlib: pip install 'foldless[plot]'.")
+    if out.suffix.lower() not in SUFFIXES:
+        raise InputError(f"--out {out}: expected a name that ends in {', '.join(SUFFIXES)}.")
+    refuse_unwritable(out)
+    return out
 
 
-def draw(study: Study, kind: str) -> bytes:
-    """The picture in the given format."""
+def write(
+    path: Path | None,
+    draw: Callable[[Any], object],
+    width: float = 6.0,
+    height: float = 4.0,
+    dpi: int = 150,
+    style: dict[str, Any] = STABLE,
+) -> str | None:
+    """Let `draw` put something on a new figure and write it, whole or not at all; the name of the file, if any."""
+    if path is None:
+        return None
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    # A figure of its own, outside pyplot: no window system, no state left behind.
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(11, 4.7), dpi=110, layout="constrained", facecolor="white")
+    kind, content = path.suffix[1:].lower(), io.BytesIO()
+    with mpl.rc_context(style):
+        # A figure of its own, outside pyplot: no window system, no state left behind.
+        figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
-        left, middle, right = _axes(figure, bool(study.shuffles))
-        _draw_estimates(left, study)
-        if middle is not None:
-            _draw_noise(middle, study)
-        _draw_curve(right, study)
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=kind.lower(), metadata=METADATA.get(kind.lower()))
-    return buffer.getvalue()
+        draw(figure)
+        figure.savefig(content, format=kind, dpi=dpi, metadata=METADATA.get(kind))
+    write_atomically(path, content.getvalue())
+    return str(path)
+
+
+# ---- The picture of ``foldless demo``: every estimate against the truth, and the ROC curve with its band.
+
+
+def draw_demo(figure: Any, demo: Demonstration) -> None:
+    """Three panels: the estimates, the same on shuffled labels, the ROC curve."""
+    left, middle, right = _axes(figure, bool(demo.shuffles))
+    _draw_estimates(left, demo)
+    if middle is not None:
+        _draw_noise(middle, demo)
+    _draw_curve(right, demo)
 
 
 def _axes(figure: Any, with_noise: bool) -> tuple[Any, Any, Any]:
@@ -82,89 +106,62 @@ def _titled(axes: Any, title: str, subtitle: str) -> None:
     axes.text(0, 1.02, subtitle, transform=axes.transAxes, fontsize=9, color=OTHERS, va="bottom")
 
 
-def _rows_from_top(axes: Any, study: Study) -> list[tuple[float, Row]]:
-    n = len(study.rows)
+def _rows_from_top(axes: Any, demo: Demonstration) -> list[tuple[float, Result]]:
+    n = len(demo.rows)
     axes.set_ylim(-0.7, n - 0.3)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
-    return [(n - 1 - k, row) for k, row in enumerate(study.rows)]
+    return [(n - 1 - k, row) for k, row in enumerate(demo.rows)]
 
 
-def _colour(row: Row) -> str:
+def _colour(row: Result) -> str:
     return OURS if row.rival.ours else OTHERS
 
 
-def _draw_estimates(axes: Any, study: Study) -> None:
-    placed = _rows_from_top(axes, study)
-    low, high = study.truth.interval(0.95)
+def _draw_estimates(axes: Any, demo: Demonstration) -> None:
+    placed = _rows_from_top(axes, demo)
+    low, high = demo.truth.interval(0.95)
     axes.axvspan(low, high, color=TRUTH, alpha=0.12, linewidth=0)
-    axes.axvline(float(study.truth), color=TRUTH, linewidth=1.4)
+    axes.axvline(float(demo.truth), color=TRUTH, linewidth=1.4)
     for height, row in placed:
-        _draw_interval(axes, height, row)
+        _draw_row(axes, height, row, row.real.low, row.real.high, row.real.auc)
     axes.set_yticks([h for h, _ in placed], [row.rival.name for _, row in placed])
     for label, (_, row) in zip(axes.get_yticklabels(), placed, strict=True):
         label.set(color=_colour(row) if row.rival.ours else INK, fontweight="bold" if row.rival.ours else "normal")
     axes.set_xlim(right=1.0 + 0.06 * (1.0 - axes.get_xlim()[0]))
     axes.set_xlabel("AUC")
-    _titled(axes, "Estimates of the AUC", f"line: {study.n_test} held-out rows, {float(study.truth):.3f}")
+    _titled(axes, "Estimates of the AUC", f"line: {demo.n_test} held-out rows, {float(demo.truth):.3f}")
 
 
-def _draw_interval(axes: Any, height: float, row: Row) -> None:
-    real, colour = row.real, _colour(row)
-    if real.low is not None:
-        axes.plot(
-            [real.low, real.high],
-            [height] * 2,
-            color=colour,
-            linewidth=3.5 if row.rival.ours else 2,
-            alpha=0.55,
-            solid_capstyle="butt",
-        )
-    axes.plot(real.auc, height, "o", color=colour, markersize=8 if row.rival.ours else 6, markeredgecolor="white")
+def _draw_row(axes: Any, height: float, row: Result, low: float | None, high: float | None, value: float) -> None:
+    """A point with a line behind it."""
+    colour, ours = _colour(row), row.rival.ours
+    if low is not None:
+        width = 3.5 if ours else 2
+        axes.plot([low, high], [height] * 2, color=colour, linewidth=width, alpha=0.55, solid_capstyle="butt")
+    axes.plot(value, height, "o", color=colour, markersize=8 if ours else 6, markeredgecolor="white")
 
 
-def _noise(row: Row) -> float:
+def _noise(row: Result) -> float:
     return 0.5 if row.shuffled is None else row.shuffled
 
 
-def _draw_noise(axes: Any, study: Study) -> None:
-    placed = _rows_from_top(axes, study)
+def _draw_noise(axes: Any, demo: Demonstration) -> None:
+    placed = _rows_from_top(axes, demo)
     axes.axvline(0.5, color=TRUTH, linewidth=1.4)
     for height, row in placed:
-        value, colour = _noise(row), _colour(row)
-        axes.plot(
-            [0.5, value],
-            [height] * 2,
-            color=colour,
-            linewidth=3.5 if row.rival.ours else 2,
-            alpha=0.55,
-            solid_capstyle="butt",
-        )
-        axes.plot(value, height, "o", color=colour, markersize=8 if row.rival.ours else 6, markeredgecolor="white")
+        _draw_row(axes, height, row, 0.5, _noise(row), _noise(row))
     axes.tick_params(labelleft=False)
-    axes.set_xlim(min(0.4, *(_noise(row) - 0.02 for row in study.rows)), 1.02)
+    axes.set_xlim(min(0.4, *(_noise(row) - 0.02 for row in demo.rows)), 1.02)
     axes.set_xlabel("AUC")
-    _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {study.shuffles})")
+    _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {demo.shuffles})")
 
 
-def _plot_curves(axes: Any, study: Study) -> None:
-    curve = study.curve
-    axes.fill_between(GRID, curve.low, curve.high, color=OURS, alpha=0.18, linewidth=0, label="95 % band")
-    axes.plot(GRID, curve.mean, color=OURS, linewidth=2.2, label=f"foldless, {study.n_train} training rows")
-    axes.step(curve.fpr, curve.tpr, where="post", color=TRUTH, linewidth=1.4, label=f"{study.n_test} held-out rows")
-
-
-def _draw_curve(axes: Any, study: Study) -> None:
-    axes.plot([0, 1], [0, 1], color="#c5cad1", linewidth=1, linestyle=(0, (4, 4)))
-    _plot_curves(axes, study)
-    corner = axes.inset_axes((0.36, 0.36, 0.6, 0.46), xlim=(0, 0.25), ylim=(0.75, 1.0))
-    _plot_curves(corner, study)
-    corner.tick_params(labelsize=8, colors=OTHERS)
-    corner.set(xticks=(0, 0.1, 0.2), yticks=(0.8, 0.9, 1.0))
-    axes.indicate_inset_zoom(corner, edgecolor=OTHERS)
-    axes.set(xlim=(-0.015, 1.0), ylim=(0, 1.015), xlabel="false positive rate", ylabel="true positive rate")
-    axes.set_xticks(np.linspace(0, 1, 6))
-    axes.set_aspect("equal")
+def _draw_curve(axes: Any, demo: Demonstration) -> None:
+    names = {"name": f"foldless, {demo.n_train} training rows", "color": OURS}
+    fl.ROCPosteriorDisplay.from_posterior(demo.roc, level=0.95, ax=axes, **names)
+    fpr, tpr = demo.held_out_roc
+    axes.step(fpr, tpr, where="post", color=TRUTH, linewidth=1.4, label=f"{demo.n_test} held-out rows")
     axes.legend(loc="lower right", frameon=False)
     _titled(axes, "ROC curve", "posterior mean and band, one fit")

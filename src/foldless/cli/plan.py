@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,22 @@ import click
 
 import foldless as fl
 from foldless import words
-from foldless.cli import console
-from foldless.cli.auc import refuse_wrong_strength
+from foldless.cli import console, picture
 from foldless.cli.options import (
     FIELDS,
-    Ask,
+    Options,
     comma_separated,
     data_options,
     finite,
+    first_given,
     given,
-    maybe_positive,
-    maybe_share,
     picture_option,
+    positive,
+    refuse_wrong_strength,
     share,
+    share_option,
 )
-from foldless.cli.problem import problem_of
+from foldless.cli.request import read_file
 
 EXAMPLES = """\b
 Examples:
@@ -38,16 +40,12 @@ OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--auc", type=float, callback=maybe_share, help="The AUC that the classifier is expected to have.")
-@click.option("--half-width", type=float, callback=maybe_share, help="Half the length of the interval you can accept.")
-@click.option("--above", type=float, callback=maybe_share, help="Instead: a bound that the interval shall lie above,")
-@click.option(
-    "--power", type=float, default=0.9, show_default=True, callback=share, help="... with at least this probability."
-)
-@click.option(
-    "--balance", type=float, default=0.5, show_default=True, callback=share, help="Share of the positive class."
-)
-@click.option("--features", type=float, callback=maybe_positive, help="Number of features the classifier will use.")
+@click.option("--auc", type=float, callback=share, help="The AUC that the classifier is expected to have.")
+@click.option("--half-width", type=float, callback=share, help="Half the length of the interval you can accept.")
+@click.option("--above", type=float, callback=share, help="Instead: a bound that the interval shall lie above,")
+@share_option("--power", 0.9, "... with at least this probability.")
+@share_option("--balance", 0.5, "Share of the positive class.")
+@click.option("--features", type=float, callback=positive, help="Number of features the classifier will use.")
 @click.option("--noise-share", type=float, help="Instead: share of training noise in the scores, from 0 to 1.")
 @click.option(
     "--factors",
@@ -60,54 +58,39 @@ OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json
 @picture_option("With FILE: a picture of the curve")
 @data_options(file_required=False)
 @click.pass_context
-def plan(ctx: click.Context, /, ask: Ask | None, level: float, as_json: bool, **asked: Any) -> None:
+def plan(ctx: click.Context, /, options: Options, factors: tuple[float, ...], out: Path | None, **wanted: Any) -> None:
     """Say how many rows a study needs, or what more rows of FILE would bring.
 
     Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE (CSV, TSV,
-    Parquet or .npz) a classifier is fitted, and its AUC with 2 and 5 times the rows is foretold; all options from
+    Parquet or .npz) a classifier is fitted, and its AUC with 2 and 5 times the rows is predicted; all options from
     --factors on are for that.
     """
-    _refuse_mixture(ctx, ask)
-    if ask is None:
-        result, show = study(level, asked), show_study
-    else:
-        refuse_wrong_strength(ctx, ask)
-        result, show = curve(ask, asked["factors"], asked["out"]), show_curve
-    if as_json:
-        console.say_json(result)
-    else:
-        show(result)
+    _refuse_mixture(ctx, has_file=options.file is not None)
+    if options.file is None:
+        console.say_result(study(options.level, wanted), options.as_json, show_study)
+        return
+    refuse_wrong_strength(ctx, options)
+    console.say_result(curve(options, factors, out), options.as_json, show_curve)
 
 
-def _refuse_mixture(ctx: click.Context, ask: Ask | None) -> None:
-    strangers = OF_A_FILE if ask is None else OF_A_STUDY
-    for option in ctx.command.params:
-        if option.name in strangers and given(ctx, str(option.name)):
-            wrong = (
-                "needs a FILE: name one, or leave it out." if ask is None else "does not go with a FILE: leave it out."
-            )
-            raise click.UsageError(f"{option.opts[0]} {wrong}")
-    if ask is None and not given(ctx, "auc"):
+def _refuse_mixture(ctx: click.Context, has_file: bool) -> None:
+    wrong = first_given(ctx, OF_A_STUDY if has_file else OF_A_FILE)
+    if wrong is not None:
+        why = "does not go with a FILE: leave it out." if has_file else "needs a FILE: name one, or leave it out."
+        raise click.UsageError(f"{wrong[1]} {why}")
+    if not has_file and not given(ctx, "auc"):
         raise click.UsageError("give --auc and --half-width or --above, or a FILE with --target.")
 
 
-# ---- a study not yet begun
+# ---- A study not yet begun.
 
 
-def study(level: float, asked: dict[str, Any]) -> dict[str, Any]:
+def study(level: float, wanted: dict[str, Any]) -> dict[str, Any]:
     """The plan as a plain dict."""
-    if (asked["half_width"] is None) == (asked["above"] is None):
+    if (wanted["half_width"] is None) == (wanted["above"] is None):
         raise click.UsageError("give either --half-width or --above.")
-    return fl.plan_sample_size(
-        asked["auc"],
-        asked["half_width"],
-        level,
-        asked["balance"],
-        above=asked["above"],
-        power=asked["power"],
-        n_features=asked["features"],
-        noise_share=asked["noise_share"],
-    ).summary()
+    auc, half_width, balance, features = (wanted.pop(name) for name in ("auc", "half_width", "balance", "features"))
+    return fl.plan_sample_size(auc, half_width, level, balance, n_features=features, **wanted).summary()
 
 
 def show_study(result: dict[str, Any]) -> None:
@@ -140,57 +123,55 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
     return facts
 
 
-# ---- more rows of a file
+# ---- More rows of a file.
 
 
-def curve(ask: Ask, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
+def curve(options: Options, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
-    path = console.checked(out)
-    problem = problem_of(ask)
-    problem.two_classes_only("plan")
+    path = picture.writable_path(out)
+    request = read_file(options)
+    request.two_classes_only("plan")
     with console.gathered_warnings() as warned:
-        model = problem.fitted()
-        how = {"pos_label": problem.positive, "groups": problem.groups}
-        found = fl.learning_curve(model, problem.X, problem.y, factors, **how)
-    if path is not None:
-        level = ask.level
-        console.write(path, lambda f: fl.LearningCurveDisplay.from_curve(found, level=level, ax=f.subplots()))
-    answer = found.summary(ask.level)
+        model = request.fitted()
+        learning = fl.learning_curve(model, request.X, request.y, factors, **request.how)
+    answer = learning.summary(options.level)
     return {
-        **problem.facts(),
+        **request.facts(),
         **answer,
-        "classifier": problem.classifier_words,
-        "notes": problem.all_notes(warned, answer["notes"]),
-        "picture": None if path is None else str(path),
+        "classifier": request.classifier_words,
+        "notes": request.all_notes(warned, answer["notes"]),
+        "picture": picture.write(path, partial(_draw, learning=learning, level=options.level)),
     }
+
+
+def _draw(figure: Any, learning: Any, level: float) -> None:
+    fl.LearningCurveDisplay.from_curve(learning, level=level, ax=figure.subplots())
 
 
 def show_curve(result: dict[str, Any]) -> None:
     """One sentence, the table, and every note."""
     console.say(_curve_sentence(result), style="bold")
     interval = f"{words.percent(result['level'])} interval"
-    table = console.new_table("rows", "times", "AUC", f"{interval}, today", "95 % half width then")
-    for point in result["points"]:
-        console.add_row(
-            table,
-            str(point["rows"]),
-            f"{point['factor']:g}",
-            f"{point['auc']:.3f}",
-            console.span(point["low"], point["high"]),
-            f"± {point['half_width_then']:.3f}",
-        )
-    console.stdout().print(table)
+    console.say_table(
+        ("rows", "times", "AUC", f"{interval}, today", "95 % half width then"),
+        [_cells(point) for point in result["points"]],
+    )
     noise = f"{result['noise_share']:.2f} of the variance of the scores"
     console.say_facts({"training noise": noise, "classifier": result["classifier"], "read as": result["read_as"]})
     console.say_ending(result["notes"], result["picture"])
 
 
+def _cells(point: dict[str, Any]) -> tuple[str, ...]:
+    size = str(point["rows"]), f"{point['factor']:g}"
+    return *size, words.rate(point["auc"]), words.span(point["low"], point["high"]), f"± {point['half_width_then']:.3f}"
+
+
 def _curve_sentence(result: dict[str, Any]) -> str:
     first, last = result["points"][0], result["points"][-1]
-    now = f"Trained on {first['rows']} rows this classifier has an AUC of about {first['auc']:.3f} on new rows"
+    now = f"Trained on {first['rows']} rows this classifier has an AUC of about {words.rate(first['auc'])} on new rows"
     if last is first:
         return f"{now}."
     return (
-        f"{now}; trained on {last['rows']} it can be expected to have {last['auc']:.3f} "
-        f"({words.percent(result['level'])} interval {last['low']:.3f} to {last['high']:.3f})."
+        f"{now}; trained on {last['rows']} it can be expected to have {words.rate(last['auc'])} "
+        f"({words.interval({**last, 'level': result['level']})})."
     )

@@ -1,4 +1,4 @@
-"""``foldless report FILE``: everything that can be said about a classifier and its table, as one page."""
+"""``foldless report FILE``: all results about a classifier and its table, as one page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless.cli import console, saved
-from foldless.cli.auc import read, refuse_wrong_strength
-from foldless.cli.options import Ask, data_options
+from foldless.cli import console
+from foldless.cli.models import model_file_option
+from foldless.cli.options import Options, data_options, refuse_wrong_strength
+from foldless.cli.request import read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
 
@@ -26,7 +27,7 @@ Examples:
 
 
 def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
-    """A name that a browser will know what to do with."""
+    """A name that a browser recognises."""
     if value is not None and value.suffix.lower() not in SUFFIXES:
         raise click.BadParameter(f"{value}: expected a name that ends in .html.")
     return value
@@ -34,7 +35,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 
 @click.command(epilog=EXAMPLES)
 @data_options()
-@saved.model_file_option
+@model_file_option
 @click.option("-o", "--out", type=click.Path(path_type=Path), callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
@@ -42,45 +43,45 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 def report(
     ctx: click.Context,
     /,
-    ask: Ask,
+    options: Options,
     model_file: Path | None,
     out: Path | None,
     title: str | None,
     no_search: bool,
 ) -> None:
-    """Write a report on a classifier and its data: one HTML file that needs neither network nor JavaScript.
+    """Write a report on a classifier and its data: one HTML file.
 
-    With --json the same content is printed as JSON; then -o may be left out.
+    The page needs neither network nor JavaScript. With --json the same content is printed as JSON; then -o may be left
+    out.
     """
-    if out is None and not ask.as_json:
+    if out is None and not options.as_json:
         raise click.UsageError("Missing option '-o': the page to write, such as report.html; or use --json.")
-    refuse_wrong_strength(ctx, ask)
+    refuse_wrong_strength(ctx, options)
     if out is not None:
         refuse_unwritable(out)
-    problem = read(ctx, ask, model_file)
+    request = read(ctx, options, model_file)
     with console.gathered_warnings() as warned:
-        model = problem.fitted()
-    found = fl.report(
+        model = request.fitted()
+    page = fl.report(
         model,
-        problem.X,
-        problem.y,
+        request.X,
+        request.y,
         out,
-        groups=problem.groups,
-        pos_label=problem.positive,
-        level=ask.level,
-        feature_names=problem.features,
+        **request.how,
+        level=options.level,
+        feature_names=request.features,
         title=title,
-        data_name=ask.file.name,
+        data_name=options.file.name,
         command=_command(),
-        notes=[f"The file was read as: {problem.read_as}.", *problem.notes, *warned],
-        seed=ask.seed,
+        notes=[f"The file was read as: {request.read_as}.", *request.notes, *warned],
+        seed=options.seed,
         search=not no_search,
-        progress=_told,
+        progress=_progress,
     )
-    _show(found, ask, out)
+    _show(page, options, out)
 
 
-def _told(what: str) -> None:
+def _progress(what: str) -> None:
     """One line that is written over on a terminal; nothing elsewhere."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
@@ -91,13 +92,13 @@ def _command() -> str:
     return shlex.join(["foldless", *sys.argv[1:]])
 
 
-def _show(found: Any, ask: Ask, out: Path | None) -> None:
+def _show(page: Any, options: Options, out: Path | None) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
-    if ask.as_json:
-        console.say_json({**found.summary(), "page": None if out is None else str(out)})
+    if options.as_json:
+        console.say_json({**page.summary(), "page": None if out is None else str(out)})
         return
-    console.say(str(found.summary()["sentence"]), style="bold")
-    if found.verdict is not None:
-        console.say(f"Verdict: {found.verdict}.")
+    console.say(str(page.summary()["sentence"]), style="bold")
+    if page.verdict is not None:
+        console.say(f"Verdict: {page.verdict}.")
     console.say(str(out))

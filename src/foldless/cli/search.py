@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 
 import foldless as fl
 from foldless import words
-from foldless.cli import console
-from foldless.cli.models import FAMILIES
-from foldless.cli.options import Ask, comma_separated, data_options, finite, given, picture_option
-from foldless.cli.problem import Problem, problem_of
+from foldless.cli import console, picture
+from foldless.cli.models import CLASSIFIERS
+from foldless.cli.options import Options, comma_separated, data_options, finite, first_given, picture_option
+from foldless.cli.request import Request, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
 SHRINKAGES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
@@ -43,85 +44,80 @@ Examples:
 )
 @picture_option("A picture of the candidates")
 @click.pass_context
-def search(ctx: click.Context, /, ask: Ask, Cs: tuple[float, ...] | None, rule: str, out: Path | None) -> None:
+def search(ctx: click.Context, /, options: Options, Cs: tuple[float, ...] | None, rule: str, out: Path | None) -> None:
     """Fit one classifier to FILE for each strength of the penalty, and choose.
 
     Every candidate is fitted once, to all rows, and judged by the AUC that it will have on new ones. Being the best of
     several flatters: the table says by how much.
     """
-    for name, option in (("C", "--C"), ("shrinkage", "--shrinkage")):
-        if given(ctx, name):
-            raise click.UsageError(f"{option} is one value, and search tries several: use --Cs.")
-    path = console.checked(out)
-    values = _checked(Cs or (SHRINKAGES if ask.model == "lda" else CS), ask.model)
-    problem = problem_of(ask)
-    result, found = answer(problem, values, rule)
-    if path is not None:
-        console.write(path, lambda figure: _draw(figure, found, result["parameter"]))
-    result["picture"] = None if path is None else str(path)
-    if ask.as_json:
-        console.say_json(result)
-    else:
-        show(result, problem)
+    if (wrong := first_given(ctx, ("C", "shrinkage"))) is not None:
+        raise click.UsageError(f"{wrong[1]} is one value, and search tries several: use --Cs.")
+    path = picture.writable_path(out)
+    values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
+    request = read_file(options)
+    result, fitted = answer(request, values, rule)
+    result["picture"] = picture.write(path, partial(_draw, search=fitted, parameter=result["parameter"]))
+    console.say_result(result, options.as_json, partial(show, request=request))
 
 
-def _draw(figure: Any, found: Any, parameter: str) -> None:
+def _draw(figure: Any, search: Any, parameter: str) -> None:
     axes = figure.subplots()
-    fl.SearchDisplay.from_estimator(found, ax=axes)
+    fl.SearchDisplay.from_estimator(search, ax=axes)
     axes.set_xlabel(parameter)
 
 
 def _checked(values: tuple[float, ...], model: str) -> list[float]:
-    wanted = "numbers above 0 and below 1, for lda" if model == "lda" else "numbers above 0"
-    if any(not 0 < v < (1 if model == "lda" else np.inf) for v in values):
-        raise click.BadParameter(f"must be {wanted}, got {', '.join(f'{v:g}' for v in values)}.", param_hint="'--Cs'")
+    kind = CLASSIFIERS[model]
+    if not all(kind.accepts(v) for v in values):
+        shown = ", ".join(f"{v:g}" for v in values)
+        what = f"numbers {kind.legal}" + (", for lda" if model == "lda" else "")
+        raise click.BadParameter(f"must be {what}, got {shown}.", param_hint="'--Cs'")
     return sorted(set(values))
 
 
-def answer(problem: Problem, values: list[float], rule: str) -> tuple[dict[str, Any], Any]:
+def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, Any], Any]:
     """Everything that is printed, as a plain dict; and the search itself."""
-    family = FAMILIES[problem.ask.model]
-    grid = sorted((1 / v for v in values), reverse=True) if family.parameter == "alpha" else values
-    models = [problem.unfitted(problem.ask.model, value) for value in grid]
-    model = models[0]
-    name = f"{model.steps[-1][0]}__{family.parameter}"
-    found = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=problem.ask.level, progress=True)
+    parameter = CLASSIFIERS[request.options.model].parameter
+    grid = sorted((1 / v for v in values), reverse=True) if parameter == "alpha" else values
+    model = next(iter([request.unfitted(request.options.model, value) for value in grid]))
+    name = f"{model.steps[-1][0]}__{parameter}"
+    search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:
-        _fit(found, problem)
-    best = found.best_posterior_
-    low, high = best.interval(problem.ask.level)
+        _fit(search, request)
+    best = search.best_posterior_
+    low, high = best.interval(request.options.level)
     result = {
-        **problem.facts(),
-        "classes": problem.classes,
-        "n_rows": len(problem.y),
-        "n_features": len(problem.features),
+        **request.facts(),
+        "classes": request.classes,
+        "n_rows": len(request.y),
+        "n_features": len(request.features),
         "classifier": type(model.steps[-1][1]).__name__,
-        "parameter": family.parameter,
+        "parameter": parameter,
         "rule": rule,
-        "level": problem.ask.level,
-        "candidates": _candidates(found, name),
-        "chosen": found.best_params_[name],
+        "level": request.options.level,
+        "candidates": _candidates(search, name),
+        "chosen": search.best_params_[name],
         "auc": best.mean,
         "low": low,
         "high": high,
-        "optimism": found.optimism_,
+        "optimism": search.optimism_,
         "method": best.method,
-        "notes": problem.all_notes(warned, best.notes),
+        "notes": request.all_notes(warned, best.notes),
     }
-    return result, found
+    return result, search
 
 
-def _fit(found: Any, problem: Problem) -> None:
+def _fit(search: Any, request: Request) -> None:
     try:
-        found.fit(problem.X, problem.y, groups=problem.groups)
+        search.fit(request.X, request.y, groups=request.groups)
     except fl.FoldlessError:
         raise
     except (ValueError, np.linalg.LinAlgError) as err:
         raise fl.InputError(f"the classifiers could not be fitted: {words.one_line(str(err))}") from err
 
 
-def _candidates(found: Any, name: str) -> list[dict[str, Any]]:
-    rows = found.results_
+def _candidates(search: Any, name: str) -> list[dict[str, Any]]:
+    rows = search.results_
     columns = zip(rows["params"], rows["mean"], rows["lower"], rows["upper"], rows["rank"], strict=True)
     return [
         {"value": params[name], "auc": float(mean), "low": float(low), "high": float(high), "rank": int(rank)}
@@ -129,19 +125,19 @@ def _candidates(found: Any, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def show(result: dict[str, Any], problem: Problem) -> None:
+def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the candidates, and every note."""
     console.say(_sentence(result), style="bold")
     parameter, interval = result["parameter"], f"{words.percent(result['level'])} interval"
-    table = console.new_table(parameter, "AUC", interval, "")
-    for row in result["candidates"]:
-        mark = "chosen" if row["value"] == result["chosen"] else ""
-        judged = np.isfinite(row["auc"])
-        cells = (f"{row['auc']:.3f}", console.span(row["low"], row["high"])) if judged else ("-", "-")
-        console.add_row(table, f"{row['value']:g}", *cells, mark)
-    console.stdout().print(table)
-    console.say_facts(_facts(result, problem))
+    console.say_table((parameter, "AUC", interval, ""), [_cells(row, result["chosen"]) for row in result["candidates"]])
+    console.say_facts(_facts(result, request))
     console.say_ending(result["notes"], result["picture"])
+
+
+def _cells(row: dict[str, Any], chosen: Any) -> tuple[str, ...]:
+    judged = np.isfinite(row["auc"])
+    area = (words.rate(row["auc"]), words.span(row["low"], row["high"])) if judged else ("-", "-")
+    return f"{row['value']:g}", *area, "chosen" if row["value"] == chosen else ""
 
 
 def _sentence(result: dict[str, Any]) -> str:
@@ -152,19 +148,17 @@ def _sentence(result: dict[str, Any]) -> str:
     )  # fmt: skip
     return (
         f"{tried}: trained on all {result['n_rows']} rows, it "
-        f"can be expected to have {what} of about {result['auc']:.3f} on new rows "
-        f"({words.percent(result['level'])} interval {result['low']:.3f} to {result['high']:.3f})."
+        f"can be expected to have {what} of about {words.rate(result['auc'])} on new rows ({words.interval(result)})."
     )
 
 
-def _facts(result: dict[str, Any], problem: Problem) -> dict[str, str]:
-    sober = result["auc"] - result["optimism"]
-    rows = ", ".join(f"{int(np.sum(problem.y == label))} '{label}'" for label in problem.classes)
-    columns = f"{console.plural(len(problem.features), 'column')}, {problem.preparation.words}"
+def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
+    corrected = result["auc"] - result["optimism"]
+    rows = ", ".join(f"{int(np.sum(request.y == label))} '{label}'" for label in request.classes)
     return {
-        "optimism of the choice": f"{result['optimism']:.3f}   (the sober figure is {sober:.3f})",
+        "optimism of the choice": f"{result['optimism']:.3f}   ({corrected:.3f} without it)",
         "rows": rows,
-        "classifier": f"{FAMILIES[problem.ask.model].title}; {columns}",
+        "classifier": f"{CLASSIFIERS[request.options.model].title}; {request.columns_words}",
         "method": result["method"],
         "read as": result["read_as"],
     }

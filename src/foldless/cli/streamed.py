@@ -1,29 +1,27 @@
-"""Parquet files that are read in blocks, here or by a Dask cluster, as a `Problem` that asks for two classes only."""
+"""Parquet files that are read in blocks, here or by a Dask cluster, as a `Request` with two classes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 import foldless as fl
 from foldless.cli import columns
-from foldless.cli.columns import Roles, as_numbers, chosen_label, roles_of
-from foldless.cli.console import counted, plural
+from foldless.cli.columns import Roles, as_numbers, roles_of
 from foldless.cli.models import Preparation
-from foldless.cli.options import Ask, given
-from foldless.cli.problem import Problem
-from foldless.tables import schedulers
+from foldless.cli.options import Options, given
+from foldless.cli.request import Request
+from foldless.errors import InputError
+from foldless.tables import clusters
 from foldless.tables.block import ColumnLook, look_at_columns
-from foldless.tables.files import parquet
+from foldless.tables.files import binary
 from foldless.tables.parquet import unreadable
-from foldless.words import quoted_list, shell_quoted
+from foldless.words import counted, listed
 
 # What a stream cannot do, and what to do about it.
 IN_MEMORY = {
@@ -47,36 +45,28 @@ scheduler_option = click.option(
 
 
 @dataclass(frozen=True, eq=False)
-class Streamed(Problem):
-    """A problem whose X is a source of blocks, with the labels in it.
+class StreamedRequest(Request):
+    """A request whose X is a source of blocks, with the labels in it.
 
     Attributes
     ----------
-    labels : the two classes, sorted
+    two_labels : the two classes, sorted
     files : as the user named them
     scheduler : address of the cluster that reads them, or None
     """
 
-    labels: tuple[Any, ...] = ()
+    two_labels: tuple[Any, ...] = ()
     files: tuple[Path, ...] = ()
     scheduler: str | None = None
 
-    @cached_property
-    def classes(self) -> list[Any]:
-        """Labels, the positive one last."""
-        return list(self.labels[::-1] if self.positive == self.labels[0] else self.labels)
-
-    @cached_property
-    def positive(self) -> Any:
-        """The positive label if the user named one."""
-        return None if self.ask.positive is None else chosen_label(np.array(self.labels), self.ask.positive)
-
-    def two_classes_only(self, what: str) -> None:
-        """There never are more."""
+    @property
+    def labels(self) -> list[Any]:
+        """The two classes, sorted."""
+        return list(self.two_labels)
 
     def fitted(self, model: Any = None) -> Any:
         """The one fit, by Newton steps of one pass each."""
-        return fl.streaming.fit_logistic(self.X, C=self.ask.C, standardize=self.ask.standardize)
+        return fl.streaming.fit_logistic(self.X, C=self.options.C, standardize=self.options.standardize)
 
     def facts(self) -> dict[str, Any]:
         """As of a file in memory, with a list of files."""
@@ -85,53 +75,50 @@ class Streamed(Problem):
 
 
 @contextmanager
-def opened(ctx: click.Context, ask: Ask, files: tuple[Path, ...], scheduler: str | None) -> Iterator[Problem]:
-    """The problem, while the cluster that reads its files is at hand."""
+def opened(
+    ctx: click.Context, options: Options, files: tuple[Path, ...], scheduler: str | None
+) -> Iterator[StreamedRequest]:
+    """The request, while the cluster that reads its files is at hand."""
     why = _why(files, scheduler)
     _refuse_options(ctx, why)
-    sources = parquet.opened(files, why)
-    ask.hints.refuse(ask.file)
-    roles = roles_of(sources[0], ask)
-    _refuse_columns(parquet.unfit(sources, roles.features), files)
+    sheets = binary.open_parquet(files, why)
+    options.hints.refuse(options.file)
+    roles = roles_of(sheets[0], options)
+    unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}
+    _refuse_columns({kind: {name: "" for name, k in unfit.items() if k == kind} for kind in unfit.values()}, files)
     with _reading(files, scheduler) as by_whom:
-        meaning = _meaning(parquet.values(sources, roles.target), roles.target)
-        notes = [*_notes(roles), *_id_notes(sources, roles)]
-        read_as = f"{plural(len(files), 'Parquet file')}, streamed{by_whom}"
-        yield _problem(ask, roles, meaning, notes, files, scheduler, read_as)
+        meaning = _meaning(binary.count_values(sheets, roles.target), roles.target)
+        rows = fl.streaming.open_files(
+            _absolute(files), roles.target, drop=roles.unused, meaning=meaning, spread=scheduler is not None
+        )
+        look = rows.total(look_at_columns)
+        gaps = {"missing values": look.missing, "infinite values": look.infinite}
+        named = {what: columns.rows_by_column(counts, roles.features) for what, counts in gaps.items()}
+        _refuse_columns({what: bad for what, bad in named.items() if bad}, files)
+        yield StreamedRequest(
+            options,
+            roles.target,
+            X=rows,
+            y=None,
+            groups=None,
+            features=roles.features,
+            preparation=Preparation(options.standardize, numbers=roles.features),
+            read_as=f"{counted(len(files), 'Parquet file')}, streamed{by_whom}",
+            notes=(*roles.notes, *_id_notes(sheets, roles), *_numbering_notes(look, roles.features)),
+            two_labels=tuple(sorted(set(meaning.values()))),
+            files=files,
+            scheduler=scheduler,
+        )
 
 
 @contextmanager
 def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
-    """Whoever reads the blocks, in words; a cluster is asked before anything is read here."""
+    """Who reads the blocks, in words; a cluster is asked before anything is read here."""
     if scheduler is None:
         yield ""
         return
-    with schedulers.joined(scheduler) as client:
-        yield f" by {plural(_reading_workers(client, files), 'worker')} of {scheduler}"
-
-
-def _problem(
-    ask: Ask,
-    roles: Roles,
-    meaning: dict[Any, Any],
-    notes: list[str],
-    files: tuple[Path, ...],
-    scheduler: str | None,
-    read_as: str,
-) -> Streamed:
-    drop = tuple(dict.fromkeys([*ask.drop, *([roles.id] if roles.id else []), *([""] if roles.unnamed else [])]))
-    rows = fl.streaming.open_files(
-        _absolute(files), roles.target, drop=drop, meaning=meaning, spread=scheduler is not None
-    )
-    look = rows.total(look_at_columns)
-    _refuse_columns(_gaps(look, roles.features), files)
-    steps = Preparation(ask.standardize, numbers=roles.features)
-    told = (*notes, *_counting_notes(look, roles.features))
-    labels, names = tuple(sorted(set(meaning.values()))), roles.features
-    return Streamed(
-        ask, roles.target, rows, None, None, names, steps, read_as, told,
-        labels=labels, files=files, scheduler=scheduler,
-    )  # fmt: skip
+    with clusters.joined(scheduler) as client:
+        yield f" by {counted(_reading_workers(client, files), 'worker')} of {scheduler}"
 
 
 def _absolute(files: tuple[Path, ...]) -> list[str]:
@@ -147,94 +134,60 @@ def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
 
 def _refuse_options(ctx: click.Context, why: str) -> None:
     for option in ctx.command.params:
-        asked = given(ctx, str(option.name)) and ctx.params[str(option.name)] not in ("logistic", False)
-        if option.name in IN_MEMORY and asked:
-            raise click.UsageError(
-                f"{option.opts[0]} needs the whole table in memory, and {why}: {IN_MEMORY[option.name]}."
-            )
+        name = str(option.name)
+        if name in IN_MEMORY and given(ctx, name) and ctx.params[name] not in ("logistic", False):
+            raise click.UsageError(f"{option.opts[0]} needs the whole table in memory, and {why}: {IN_MEMORY[name]}.")
 
 
-def _refuse_columns(found: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
-    if not found:
+def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
+    if not problems:
         return
-    names = list(dict.fromkeys(name for named in found.values() for name in named))
-    parts = "; ".join(f"{what} in {columns.enumerated(named)}" for what, named in found.items())
-    drops = " ".join(f"--drop {shell_quoted(name)}" for name in names[:3]) + (" and so on" if len(names) > 3 else "")
+    names = list(dict.fromkeys(name for named in problems.values() for name in named))
     where = files[0] if len(files) == 1 else f"the table in {files[0]} and {len(files) - 1} more"
-    raise fl.InputError(f"{where} has {parts}: leave out with {drops}, or change the files first.")
+    raise InputError(
+        f"{where} has {columns.described(problems)}: leave out with {columns.leaving_out(names)}, or change the files "
+        f"first."
+    )
 
 
-def _gaps(look: ColumnLook, names: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    bad = {"missing values": look.missing, "infinite values": look.infinite}
-    named = {
-        what: {name: counted(int(n)) for name, n in zip(names, counts, strict=True) if n}
-        for what, counts in bad.items()
-    }
-    return {what: columns for what, columns in named.items() if columns}
+def _numbering_notes(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
+    numbering = look.counting & (look.last - look.first >= 2)
+    return [columns.note_on_numbering(name) for name, counts in zip(names, numbering, strict=True) if counts]
 
 
-def _counting_notes(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
-    enough = look.last - look.first >= 2
-    return [
-        f"column '{name}' numbers the rows; if it is not a measurement, use --id {shell_quoted(name)}."
-        for name, counting in zip(names, look.counting & enough, strict=True)
-        if counting
-    ]
-
-
-def _meaning(found: parquet.Found, target: str) -> dict[Any, Any]:
+def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
     """The label of each value of the target, the same as for a file in memory; refused unless there are two."""
-    rows = sum(found.rows.values()) + found.missing
-    if found.missing:
-        raise fl.InputError(
-            f"the target column '{target}' is empty in {found.missing} of {rows} rows: remove those rows."
-        )
-    texts = list(found.rows)
+    columns.refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
+    texts = list(values.rows)
     labels = dict(zip(texts, as_numbers(texts).tolist(), strict=True))
     sizes: dict[Any, int] = {}
     for text, label in labels.items():
-        sizes[label] = sizes.get(label, 0) + found.rows[text]
-    _refuse_sizes(sizes, target)
-    return {value: labels[text] for value, text in found.texts.items()}
-
-
-def _refuse_sizes(sizes: dict[Any, int], target: str) -> None:
+        sizes[label] = sizes.get(label, 0) + values.rows[text]
     if len(sizes) != 2:
-        raise fl.InputError(
-            f"the target column '{target}' has {len(sizes)} different {'value' if len(sizes) == 1 else 'values'} "
-            f"({quoted_list(sizes)}), and a table that is read in blocks needs two: keep the rows of two classes, or "
-            f"join some of them."
+        raise InputError(
+            f"the target column '{target}' has {counted(len(sizes), 'different value')} ({listed(sizes)}), and a table "
+            f"that is read in blocks needs two: keep the rows of two classes, or join some of them."
         )
-    label, rows = min(sizes.items(), key=lambda item: item[1])
-    if rows < 2:
-        raise fl.InputError(
-            f"class '{label}' of the target column '{target}' has {counted(rows)}: each class needs at least two, and "
-            f"an answer worth having many more."
-        )
+    columns.refuse_rare(sizes, target)
+    return {value: labels[text] for value, text in values.texts.items()}
 
 
-def _notes(roles: Roles) -> list[str]:
-    return ["the column without a name was left out; give it a name if it is a measurement."] * roles.unnamed
-
-
-def _id_notes(sources: tuple[Any, ...], roles: Roles) -> list[str]:
+def _id_notes(sheets: tuple[binary.ParquetSheet, ...], roles: Roles) -> list[str]:
     if roles.id is None:
         return []
-    rows, values, example = parquet.repeated(sources, roles.id)
-    if not rows:
-        return []
-    return [
-        f"{counted(rows)} share {values} values of '{roles.id}' (such as '{example}'): if they are the same subjects, "
-        f"the intervals are too narrow; --groups knows them, for one file that fits into memory."
-    ]
+    import polars as pl
+
+    column = pl.concat([one.column(roles.id) for one in sheets])
+    advice = "the intervals are too narrow; --groups knows them, for one file that fits into memory"
+    return columns.notes_on_repeats(column, roles.id, advice)
 
 
 def _reading_workers(client: Any, files: tuple[Path, ...]) -> int:
     """How many workers there are; refused unless each can read the files."""
-    found = client.run(unreadable, tuple(_absolute(files)), on_error="return")
-    for where, reason in found.items():
+    reasons = client.run(unreadable, tuple(_absolute(files)), on_error="return")
+    for where, reason in reasons.items():
         if reason is not None:
-            raise fl.InputError(
+            raise InputError(
                 f"the Dask worker at {where} cannot read the files ({reason}): it must see them under the same paths."
             )
-    return len(found)
+    return len(reasons)

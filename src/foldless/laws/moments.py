@@ -19,7 +19,7 @@ from foldless.errors import InputError
 from foldless.tables import as_source, device
 from foldless.tables.block import ByLabel, Moments, Source
 from foldless.tables.matrix import ArraySource, block_height
-from foldless.tables.sums import ClassSums, ColumnSums, NotFiniteError, ScoreSums, row_sums
+from foldless.tables.sums import ClassSums, ColumnSums, ScoreSums, row_sums
 
 # Numbers handled at once, of X where it is not float64 and of the scores: a few megabytes.
 BLOCK_ELEMENTS = 1 << 19
@@ -202,7 +202,7 @@ def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[Class
     source = ArraySource(M, positive, _height(M, W, columns))
     try:
         found = source.total(ScoreSums(W, columns))
-    except NotFiniteError:
+    except checks.NotFiniteError:
         checks.finite_scores(np.concatenate([row_sums(block, W) for block in source.blocks()]), M)
         raise
     return found.parts.get(False), found.parts.get(True)
@@ -260,8 +260,10 @@ def _rescaled(moments: Moments, exponent: Any) -> Moments:
 def _refuse_on_device(table: device.DeviceTable) -> None:
     where = device.culprit(table)
     if where is not None:
-        raise NotFiniteError(f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting.")
-    raise NotFiniteError("the scores X @ w overflow: rescale X or w.")
+        raise checks.NotFiniteError(
+            f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting."
+        )
+    raise checks.NotFiniteError("the scores X @ w overflow: rescale X or w.")
 
 
 def _merged(parts: list[device.DevicePart]) -> tuple[Moments, Moments]:

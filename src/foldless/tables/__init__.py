@@ -1,16 +1,15 @@
-"""Tables that are read a block of rows at a time: one file per kind of input.
+"""Tables that are read a block of rows at a time.
 
-    block     some rows, their labels, and where they belong; statistics of blocks add up with ``+``
-    labels    statistics per label: which two classes there are is found on the way
-    arrays    NumPy arrays, memory maps, SciPy sparse matrices
+    block     `Block`, some rows with their labels, and `Source`, which provides them; statistics add with ``+``
+    matrix    arrays and memory maps in blocks; the rows after the steps of a pipeline, with the products methods need
     chunks    iterables of (X, y) pairs
     parquet   Parquet files, one row group after the other
-    lazy      Dask arrays: statistics are computed where the data lie and merged as a tree
+    clusters  Dask arrays and clusters: statistics are computed where the data are and merged as a tree
     device    arrays on another device (GPU), reduced there; `torch_sums` for PyTorch
-    sums      what is summed up over blocks: moments (`running`) of scores and columns
-    matrix    the rows after the steps of a pipeline, with the products that methods need
+    sums      what is summed up over blocks: moments of scores and columns
+    files     tables for the command line: CSV, TSV, Parquet, .npz
 
-To add a kind: a file with a class that satisfies `Source`, and a line in `KINDS`.
+To add a kind: a file with a subclass of `Source`, and a line in `KINDS`.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ def as_source(X: Any, y: Any) -> Source | None:
         return X
     for kind in KINDS:
         if kind.recognises(X, y):
-            found: Source = kind.open_source(X, y)
-            return found
+            source: Source = kind.open_source(X, y)
+            return source
     return None
 
 

@@ -36,7 +36,7 @@ class Block:
 
 @runtime_checkable
 class Source(Protocol):
-    """A table that is read a block of rows at a time."""
+    """A table that is read a block of rows at a time; a kind of table has to say `n_features` and `blocks`."""
 
     @property
     def n_features(self) -> int | None:
@@ -46,7 +46,7 @@ class Source(Protocol):
     @property
     def repeatable(self) -> bool:
         """Whether the table can be read more than once."""
-        ...
+        return True
 
     def blocks(self) -> Iterator[Block]:
         """The rows in order, one pass."""
@@ -54,30 +54,25 @@ class Source(Protocol):
 
     def total(self, statistic: Statistic, *vectors: Array) -> Any:
         """Sum over the blocks of ``statistic(block, *(v[block.rows] for v in vectors))``, one pass."""
-        ...
+        total = None
+        for block in self.blocks():
+            part = statistic(block, *(v[block.rows] for v in vectors))
+            total = part if total is None else total + part
+        if total is None:
+            raise no_rows()
+        return total
 
     def labels(self) -> Array:
         """The labels of all rows; X is not read where that can be helped."""
-        ...
-
-
-def folded(blocks: Iterable[Block], statistic: Statistic, vectors: tuple[Array, ...]) -> Any:
-    """`Source.total` for blocks that come one after the other."""
-    total = None
-    for block in blocks:
-        part = statistic(block, *(v[block.rows] for v in vectors))
-        total = part if total is None else total + part
-    if total is None:
-        raise no_rows()
-    return total
+        return joined_labels(block.y for block in self.blocks())
 
 
 def joined_labels(parts: Iterable[Array]) -> Array:
     """The labels of blocks that come one after the other."""
-    found = list(parts)
-    if not found:
+    labels = list(parts)
+    if not labels:
         raise no_rows()
-    return np.concatenate(found)
+    return np.concatenate(labels)
 
 
 def no_rows() -> InputError:
@@ -150,13 +145,13 @@ class ByLabel:
 
     def pair(self, pos_label: Any = None, classes: Any = None) -> tuple[Any, Any]:
         """The statistics of the negative and of the positive class; None for a class that has no rows."""
-        found = list(self.parts)
-        if classes is None and pos_label is None and len(found) == 2 and type(found[0]) is type(found[1]) is int:
-            return self.parts[min(found)], self.parts[max(found)]  # nothing to check
+        present = list(self.parts)
+        if classes is None and pos_label is None and len(present) == 2 and type(present[0]) is type(present[1]) is int:
+            return self.parts[min(present)], self.parts[max(present)]  # nothing to check
         if classes is None:
-            labels = checks.as_labels(np.array(found, dtype=object), pos_label=pos_label)
+            labels = checks.as_labels(np.array(present, dtype=object), pos_label=pos_label)
         else:
-            labels = checks.as_partial_labels(np.array(found, dtype=object), classes, pos_label=pos_label)
+            labels = checks.as_partial_labels(np.array(present, dtype=object), classes, pos_label=pos_label)
         return self.parts.get(labels.negative_label), self.parts.get(labels.positive_label)
 
 
@@ -166,16 +161,16 @@ def split_by_label(y: Any) -> list[tuple[Any, Bools]]:
     if values.dtype == np.bool_:
         return [(label, rows) for label, rows in ((False, ~values), (True, values)) if rows.any()]
     values = checks.label_vector(y)
-    found: list[tuple[Any, Bools]] = []
+    parts: list[tuple[Any, Bools]] = []
     left = np.ones(values.size, dtype=bool)
     while left.any():
         label = values[int(np.argmax(left))]
         same = np.asarray(values == label, dtype=bool)
-        if len(found) == 2:
+        if len(parts) == 2:
             _at_most_two(checks.distinct(values).tolist())
-        found.append((label.item() if isinstance(label, np.generic) else label, same))
+        parts.append((label.item() if isinstance(label, np.generic) else label, same))
         left &= ~same
-    return found
+    return parts
 
 
 def _at_most_two(labels: list[Any]) -> None:

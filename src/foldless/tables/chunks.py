@@ -12,7 +12,7 @@ import numpy as np
 from foldless import checks, words
 from foldless.checks import Array
 from foldless.errors import InputError
-from foldless.tables.block import Block, Statistic, folded, joined_labels, same_rows
+from foldless.tables.block import Block, Source, same_rows
 from foldless.tables.device import is_device_array, to_host
 
 EXPECTED = "expected pairs (X_chunk, y_chunk)"
@@ -28,21 +28,24 @@ def recognises(X: Any, y: Any) -> bool:
 
 
 def open_source(X: Any, y: Any) -> ChunkSource:
-    """Chunks as a source. An iterator can be read once, everything else as often as needed."""
-    return ChunkSource(X, not isinstance(X, Iterator))
+    """Chunks as a source."""
+    return ChunkSource(X)
 
 
 @dataclass(frozen=True, eq=False)
-class ChunkSource:
+class ChunkSource(Source):
     """Chunks of a table; each is checked as it comes."""
 
     origin: Iterable[Any] | Callable[[], Iterable[Any]]
-    repeatable: bool
     known: Array | None = None  # labels of an earlier pass, which every later one must repeat
 
     @property
     def n_features(self) -> None:
         return None
+
+    @property
+    def repeatable(self) -> bool:
+        return not isinstance(self.origin, Iterator)
 
     def blocks(self) -> Iterator[Block]:
         before, start = None, 0
@@ -56,12 +59,6 @@ class ChunkSource:
             before, start = block, start + len(block.y)
         if self.known is not None and start != self.known.size:
             raise _not_repeated(f"{start} rows, {self.known.size} before")
-
-    def total(self, statistic: Statistic, *vectors: Array) -> Any:
-        return folded(self.blocks(), statistic, vectors)
-
-    def labels(self) -> Array:
-        return joined_labels(block.y for block in self.blocks())
 
     def repeating(self, labels: Array) -> ChunkSource:
         """The same, for passes that must bring these labels again, row by row."""

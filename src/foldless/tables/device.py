@@ -79,14 +79,8 @@ class DeviceTable:
         """Check shapes; labels that are not on the device are brought there."""
         xp = namespace(X)
         X = X.detach() if hasattr(X, "detach") else X
-        if X.ndim != 2 or 0 in tuple(X.shape):
-            raise InputError(f"X must have two dimensions (rows x features) and rows, got shape {tuple(X.shape)}.")
-        if not xp.isdtype(X.dtype, "real floating"):
-            raise InputError(f"X holds {X.dtype}, expected real floating point on a device: convert it first.")
-        labels = y if is_device_array(y) else _numeric_labels(xp, X, y)
-        if labels.ndim != 1:
-            raise InputError(f"y must be one label per row, got an array of shape {tuple(labels.shape)}.")
-        same_length(int(X.shape[0]), int(labels.shape[0]))
+        labels = y if is_device_array(y) else xp.asarray(numeric_labels(y), device=X.device)
+        refuse_other_shapes(X, labels, xp.isdtype(X.dtype, "real floating"))
         if xp.isdtype(labels.dtype, "bool"):
             labels = xp.astype(labels, xp.uint8)
         return cls(xp, X, labels)
@@ -114,8 +108,8 @@ class DeviceTable:
         """The two labels as numbers of the host, or an error."""
         if strangers or not np.isfinite([low, high]).all():
             self._refuse_missing()
-            found = to_host(self.xp.unique_values(self.y)).tolist()
-            raise InputError(f"y has {len(found)} classes ({listed(found)}), expected two.")
+            classes = to_host(self.xp.unique_values(self.y)).tolist()
+            raise InputError(f"y has {len(classes)} classes ({listed(classes)}), expected two.")
         if low == high:
             raise InputError(f"y has one class only ({low:g}): an AUC needs rows of two classes.")
         whole = not self.xp.isdtype(self.y.dtype, "real floating")
@@ -153,10 +147,9 @@ def launched(X: Any, y: Any, w: Any) -> Launched:
         pending = torch_sums.launched(X, y, w)
         return Launched(pending.weights, lambda: _of_torch(X, y, pending), lambda: DeviceTable.of(X, y))
     table, on_host = DeviceTable.of(X, y), to_host(w)
-    reduce = _one_classifier if on_host.ndim == 1 else _many_classifiers
 
     def finish() -> Result:
-        return reduce(table, table.xp.asarray(on_host, dtype=X.dtype, device=X.device))
+        return _sums(table, table.xp.asarray(on_host, dtype=X.dtype, device=X.device))
 
     return Launched(on_host, finish, lambda: table)
 
@@ -171,79 +164,52 @@ def _of_torch(X: Any, y: Any, pending: Any) -> Result:
     return [DevicePart((int(n0), int(n1)), mean, scatter)], labels
 
 
-def _one_classifier(table: DeviceTable, w: Any) -> Result:
-    """Scores are N numbers: no gathering, two rows of class indicators instead, and one wait for the device."""
-    xp, scores = table.xp, xp_scores(table.xp, table.X, w)
-    z = xp.astype(xp.reshape(scores, (-1,)), xp.float64)
-    high = table.positive
-    members = xp.astype(xp.stack([~high, high]), xp.float64)
-    n = xp.sum(members, axis=1)
-    provisional = (members @ z) / n
-    z = z - xp.where(high, provisional[1], provisional[0])
-    correction = (members @ z) / n
-    scatter = members @ (z * z) - n * correction * correction
-    ends = [xp.astype(v, xp.float64) for v in (table.low, table.high)]
-    out = to_host(xp.concat([n, provisional + correction, scatter, xp.stack([*ends, table.strangers()])]))
-    labels = table.checked_labels(*out[6:9])
-    shape = (2, *w.shape[1:])
-    part = DevicePart((int(out[0]), int(out[1])), out[2:4].reshape(shape), np.maximum(out[4:6], 0).reshape(shape))
-    return [part], labels
-
-
-def _many_classifiers(table: DeviceTable, W: Any) -> Result:
-    """Blocks of rows; the rows of a class are gathered from the scores, whose moments are then two reductions."""
+def _sums(table: DeviceTable, w: Any) -> Result:
+    """Class moments of the scores, a block of rows at a time; everything comes to the host at once."""
     xp, X = table.xp, table.X
-    ends = xp.stack([xp.astype(v, xp.float64) for v in (table.low, table.high)])
-    labels = table.checked_labels(*to_host(xp.concat([ends, xp.reshape(table.strangers(), (1,))])))
-    blocks = list(_row_blocks(X.shape[0], W.shape[1]))
-    counts = _positive_counts(xp, table.positive, blocks)
-    parts = []
-    for rows, n1 in zip(blocks, counts, strict=True):
-        scores = xp_scores(xp, X[rows, :], W)
-        n0 = int(scores.shape[0]) - n1
-        order = xp.argsort(xp.astype(table.positive[rows], xp.uint8), stable=True)
-        classes = [_moments(xp, scores, order[:n0]), _moments(xp, scores, order[n0:])]
-        parts.append(((n0, n1), xp.stack([c[0] for c in classes] + [c[1] for c in classes])))
-    out = to_host(xp.stack([numbers for _, numbers in parts]))
-    return [DevicePart(n, out[k, :2], out[k, 2:]) for k, (n, _) in enumerate(parts)], labels
+    W = w if w.ndim == 2 else xp.reshape(w, (-1, 1))
+    parts = [_class_moments(table, rows, xp.matmul(X[rows, :], W)) for rows in _row_blocks(X.shape[0], W.shape[1])]
+    ends = xp.stack([*(xp.astype(v, xp.float64) for v in (table.low, table.high)), table.strangers()])
+    out = to_host(xp.concat([ends, *(xp.reshape(part, (-1,)) for part in parts)]))
+    labels = table.checked_labels(*out[:3])
+    moments = out[3:].reshape(len(parts), 2, 3, -1)
+    return [_on_host(part, w.ndim == 1) for part in moments], labels
 
 
-def xp_scores(xp: Any, X: Any, W: Any) -> Any:
-    """``X @ W`` on the device."""
-    return xp.matmul(X, W)
+def _class_moments(table: DeviceTable, rows: slice, values: Any) -> Any:
+    """Number, mean and scatter of each column of some rows by class, in float64: an array (2, 3, K) on the device.
+
+    Class indicators instead of gathered rows: two small products, and no wait for the device.
+    """
+    xp, high = table.xp, table.positive[rows]
+    z = xp.astype(values, xp.float64)
+    members = xp.astype(xp.stack([~high, high]), xp.float64)
+    n = xp.sum(members, axis=1, keepdims=True)
+    at_least_one = xp.where(n > 0, n, xp.ones_like(n))
+    provisional = (members @ z) / at_least_one
+    z = z - xp.where(high[:, None], provisional[1:, :], provisional[:1, :])
+    correction = (members @ z) / at_least_one
+    scatter = members @ (z * z) - n * correction * correction
+    return xp.stack([xp.broadcast_to(n, scatter.shape), provisional + correction, scatter], axis=1)
 
 
-def _moments(xp: Any, scores: Any, rows: Any) -> tuple[Any, Any]:
-    """Mean and scatter of some rows of the scores, in float64."""
-    n = int(rows.shape[0])
-    if n == 0:
-        zero = xp.zeros(scores.shape[1], dtype=xp.float64, device=scores.device)
-        return zero, zero
-    values = xp.astype(xp.take(scores, rows, axis=0), xp.float64)
-    return xp.mean(values, axis=0), n * xp.var(values, axis=0)
+def _on_host(moments: Floats, single: bool) -> DevicePart:
+    """Moments (2, 3, K) on the host; of one classifier (2,), of several (2, K)."""
+    n, mean, scatter = moments[:, 0, 0], moments[:, 1], np.maximum(moments[:, 2], 0.0)
+    return DevicePart((int(n[0]), int(n[1])), mean[:, 0] if single else mean, scatter[:, 0] if single else scatter)
 
 
-def _row_blocks(n_rows: int, n_classifiers: int) -> Iterator[slice]:
-    height = max(1, BLOCK_SCORES // n_classifiers)
+def _row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    height = max(1, BLOCK_SCORES // n_columns)
     for start in range(0, n_rows, height):
         yield slice(start, min(start + height, n_rows))
 
 
-def _positive_counts(xp: Any, positive: Any, blocks: list[slice]) -> list[int]:
-    counts = xp.stack([xp.sum(xp.astype(positive[rows], xp.int64)) for rows in blocks])
-    return [int(n) for n in to_host(counts)]
-
-
 def column_parts(table: DeviceTable) -> Iterator[DevicePart]:
     """Statistics of the columns of X by class, a block of rows at a time."""
-    xp, X = table.xp, table.X
-    blocks = list(_row_blocks(X.shape[0], X.shape[1]))
-    for rows, n1 in zip(blocks, _positive_counts(xp, table.positive, blocks), strict=True):
-        order = xp.argsort(xp.astype(table.positive[rows], xp.uint8), stable=True)
-        n0 = int(order.shape[0]) - n1
-        low, high = (_moments(xp, X[rows, :], part) for part in (order[:n0], order[n0:]))
-        out = to_host(xp.stack([low[0], high[0], low[1], high[1]]))
-        yield DevicePart((n0, n1), out[:2], out[2:])
+    X = table.X
+    for rows in _row_blocks(X.shape[0], X.shape[1]):
+        yield _on_host(to_host(_class_moments(table, rows, X[rows, :])), single=False)
 
 
 def culprit(table: DeviceTable) -> str | None:
@@ -257,8 +223,20 @@ def culprit(table: DeviceTable) -> str | None:
     return None
 
 
-def _numeric_labels(xp: Any, X: Any, y: Any) -> Any:
+def numeric_labels(y: Any) -> Array:
+    """Labels from the host that can be sent to a device."""
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if values.dtype.kind not in "biuf":
         raise InputError(f"with X on a device, y must hold numbers, got {values.dtype}: encode the labels as 0 and 1.")
-    return xp.asarray(values, device=X.device)
+    return values
+
+
+def refuse_other_shapes(X: Any, y: Any, is_real: bool) -> None:
+    """Refuse an X that is not a table of real numbers, and a y that is not one label per row."""
+    if X.ndim != 2 or 0 in tuple(X.shape):
+        raise InputError(f"X must have two dimensions (rows x features) and rows, got shape {tuple(X.shape)}.")
+    if not is_real:
+        raise InputError(f"X holds {X.dtype}, expected real floating point on a device: convert it first.")
+    if y.ndim != 1:
+        raise InputError(f"y must be one label per row, got an array of shape {tuple(y.shape)}.")
+    same_length(int(X.shape[0]), int(y.shape[0]))

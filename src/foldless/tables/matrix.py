@@ -10,14 +10,14 @@ import numpy as np
 
 from foldless import checks
 from foldless.checks import Array, Floats
-from foldless.tables.block import Block, Moments, Source, Statistic, folded
+from foldless.tables.block import Block, Moments, Source, Statistic
 from foldless.tables.sums import ColumnSums, finite_block_scores
 
 # ---- Tables in memory, or mapped into it: blocks are views, nothing is copied whole.
 
 
 @dataclass(frozen=True, eq=False)
-class ArraySource:
+class ArraySource(Source):
     """A NumPy array, memory map or CSR matrix with one label per row, read `height` rows at a time."""
 
     X: Any
@@ -28,17 +28,10 @@ class ArraySource:
     def n_features(self) -> int:
         return int(self.X.shape[1])
 
-    @property
-    def repeatable(self) -> bool:
-        return True
-
     def blocks(self) -> Iterator[Block]:
         for start in range(0, self.X.shape[0], self.height):
             rows = slice(start, start + self.height)
             yield Block(self.X[rows], self.y[rows], start)
-
-    def total(self, statistic: Statistic, *vectors: Array) -> Any:
-        return folded(self.blocks(), statistic, vectors)
 
     def labels(self) -> Array:
         return self.y
@@ -89,8 +82,8 @@ class LazyMatrix:
 
     def class_moments(self, positive: Array) -> tuple[Moments, Moments]:
         """Moments of the columns in the negative and in the positive class: one pass."""
-        found = self.total(labelled_columns, positive)
-        return found.parts[False], found.parts[True]
+        moments = self.total(labelled_columns, positive)
+        return moments.parts[False], moments.parts[True]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,24 +1,125 @@
-"""Parquet files: one row group after the other, and only the columns that are needed."""
+"""Parquet files, read with pyarrow: one row group after the other, and only the columns that are needed.
+
+pyarrow reads a part of a row group at a time. polars, which reads the text files of the command line, holds a whole
+one, 882 MB for a row group of 800 MB (a million rows, as pandas writes them; pyarrow 375 MB), or takes six times as
+long.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from foldless import words
+from foldless import checks, words
 from foldless.checks import Array
 from foldless.errors import InputError
-from foldless.tables.block import Block, Statistic, folded, joined_labels, same_rows
+from foldless.tables.block import Block, Source, joined_labels, same_rows
 
 BATCH_CELLS = 1 << 21  # numbers held at once: 16 MB
 READ_AHEAD = 1 << 20  # bytes of a column read from the file at a time
 SUFFIXES = (".parquet", ".pq")
+# What a column may hold, as messages name it.
+NUMBERS, TRUTH, TEXT, DATES = "numbers", "truth values", "text", "dates or times"
+NESTED, OTHER = "lists or structures", "values that are no numbers"
+
+
+# ---- One file.
+
+
+@dataclass(frozen=True)
+class ParquetFile:
+    """A Parquet file: its columns, its row groups, and its rows a batch at a time."""
+
+    path: str
+
+    @cached_property
+    def _schema(self) -> Any:
+        with self._opened() as parquet:
+            schema = parquet.schema_arrow
+        checks.refuse_repeated(schema.names, self.path)
+        return schema
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """The columns by name, with what each holds."""
+        return {field.name: _kind(field.type) for field in self._schema}
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The columns by name, with Arrow's names of their types."""
+        return {field.name: str(field.type) for field in self._schema}
+
+    @cached_property
+    def row_groups(self) -> tuple[int, ...]:
+        """The number of rows of each row group."""
+        with self._opened() as parquet:
+            return tuple(int(parquet.metadata.row_group(k).num_rows) for k in range(parquet.num_row_groups))
+
+    def batches(self, columns: list[str], row_group: int | None = None) -> Iterator[Any]:
+        """Some columns as Arrow record batches of a bounded size, of one row group or of all."""
+        size = max(1, BATCH_CELLS // len(columns))
+        groups = {} if row_group is None else {"row_groups": [row_group]}
+        with self._opened() as parquet:
+            yield from parquet.iter_batches(batch_size=size, columns=columns, **groups)
+
+    def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers or truth values."""
+        return self.kinds[name] in (NUMBERS, TRUTH)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        try:
+            from pyarrow import ArrowException
+            from pyarrow.parquet import ParquetFile as Reader
+        except ModuleNotFoundError as err:
+            raise InputError("Parquet files need pyarrow: pip install 'foldless[parquet]'.") from err
+        try:
+            with Reader(self.path, buffer_size=READ_AHEAD, pre_buffer=False) as file:
+                yield file
+        except MemoryError:
+            raise
+        except (ArrowException, OSError, UnicodeDecodeError) as err:
+            reason = words.one_line(str(err).split("\n")[0]).rstrip(".")
+            raise InputError(f"{self.path} is damaged or not a Parquet file: {reason}.") from err
+
+
+def _kind(arrow: Any) -> str:
+    from pyarrow import types
+
+    if types.is_dictionary(arrow):
+        return _kind(arrow.value_type)
+    tests = {
+        TRUTH: (types.is_boolean,),
+        NUMBERS: (types.is_integer, types.is_floating, types.is_decimal),
+        TEXT: (types.is_string, types.is_large_string, getattr(types, "is_string_view", types.is_string)),
+        DATES: (types.is_temporal,),
+        NESTED: (types.is_nested,),
+    }
+    return next((kind for kind, matches in tests.items() if any(test(arrow) for test in matches)), OTHER)
+
+
+def decoded(column: Any) -> Any:
+    """An Arrow column without the dictionary that it may be packed in."""
+    return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
+
+
+def as_numbers(column: Any) -> Array:
+    """An Arrow column of numbers or truth values as an array; NaN where a value is missing."""
+    column = decoded(column)
+    # Missing truth values and decimals have no place in an array otherwise.
+    converted = column.cast("float64") if str(column.type).startswith(("bool", "decimal")) else column
+    return np.asarray(converted.to_numpy(zero_copy_only=False))
+
+
+# ---- Files as a table that is read in blocks.
 
 
 def recognises(X: Any, y: Any) -> bool:
@@ -35,19 +136,19 @@ def open_source(X: Any, y: Any) -> ParquetSource:
 
 
 @dataclass(frozen=True)
-class Piece:
+class RowGroup:
     """One row group of one file."""
 
-    file: str
-    group: int
+    file: ParquetFile
+    number: int
     n_rows: int
 
 
 @dataclass(frozen=True)
-class ParquetSource:
+class ParquetSource(Source):
     """Row groups of files with the same columns; `target` holds the labels, `features` are read as numbers."""
 
-    pieces: tuple[Piece, ...]
+    groups: tuple[RowGroup, ...]
     target: str
     features: tuple[str, ...]
     start: int = 0  # place of the first row in the whole table
@@ -58,15 +159,16 @@ class ParquetSource:
         cls, paths: Any, target: str, *, drop: tuple[str, ...] = (), meaning: Mapping[Any, Any] | None = None
     ) -> ParquetSource:
         """Every column but the target and those in `drop` is a feature."""
-        files = _listed_files(paths)
-        names = _column_names(files[0])
+        files = [ParquetFile(path) for path in _listed_files(paths)]
+        names = list(files[0].kinds)
         for name in (target, *drop):
             if name not in names:
-                raise InputError(f"{files[0]} has no column {name!r}: it has {words.listed(names)}.")
+                raise InputError(f"{files[0].path} has no column {name!r}: it has {words.listed(names)}.")
         features = tuple(n for n in names if n != target and n not in drop)
         if not features:
-            raise InputError(f"{files[0]} has no column besides {target!r}: expected at least one feature.")
-        return cls(tuple(piece for file in files for piece in _pieces(file)), target, features, meaning=meaning)
+            raise InputError(f"{files[0].path} has no column besides {target!r}: expected at least one feature.")
+        groups = (RowGroup(file, k, n) for file in files for k, n in enumerate(file.row_groups) if n)
+        return cls(tuple(groups), target, features, meaning=meaning)
 
     def with_features(self, names: list[str]) -> ParquetSource:
         """The same rows with these columns, in this order; the others are not read."""
@@ -79,83 +181,69 @@ class ParquetSource:
     def n_features(self) -> int:
         return len(self.features)
 
-    @property
-    def repeatable(self) -> bool:
-        return True
-
     def blocks(self) -> Iterator[Block]:
         start = self.start
-        for table in self._batches([*self.features, self.target]):
-            y = self._labels(table)
-            yield Block(self._numbers(table), same_rows(table.num_rows, y), start)
-            start += table.num_rows
-
-    def total(self, statistic: Statistic, *vectors: Array) -> Any:
-        return folded(self.blocks(), statistic, vectors)
+        for batch in self._batches(self.features):
+            X = np.empty((batch.num_rows, len(self.features)), order="F")
+            for j, name in enumerate(self.features):
+                X[:, j] = as_numbers(batch.column(name))
+            yield Block(X, same_rows(batch.num_rows, self._labels(batch)), start)
+            start += batch.num_rows
 
     def labels(self) -> Array:
-        return joined_labels(self._labels(table) for table in self._batches([self.target]))
+        return joined_labels(self._labels(batch) for batch in self._batches(()))
 
     def parts(self) -> Iterator[tuple[ParquetSource, int]]:
         """One source per row group, and its number of rows: what a cluster works on."""
         start = self.start
-        for piece in self.pieces:
-            yield replace(self, pieces=(piece,), start=start), piece.n_rows
-            start += piece.n_rows
+        for group in self.groups:
+            yield replace(self, groups=(group,), start=start), group.n_rows
+            start += group.n_rows
 
-    def _batches(self, columns: list[str]) -> Iterator[Any]:
-        size = max(1, BATCH_CELLS // len(columns))
-        for piece in self.pieces:
-            with _opened(piece.file) as parquet:
-                missing = [c for c in columns if c not in parquet.schema_arrow.names]
-                if missing:
-                    raise InputError(
-                        f"{piece.file} lacks column {words.listed(missing)}: all files need the same columns."
-                    )
-                _refuse_other_kinds(piece.file, parquet.schema_arrow, [c for c in columns if c != self.target])
-                yield from parquet.iter_batches(batch_size=size, row_groups=[piece.group], columns=columns)
+    def _batches(self, features: tuple[str, ...]) -> Iterator[Any]:
+        columns = [*features, self.target]
+        for group in self.groups:
+            _refuse_other_columns(group.file, columns, features)
+            yield from group.file.batches(columns, group.number)
 
-    def _labels(self, table: Any) -> Array:
-        values = _labels(table.column(self.target))
+    def _labels(self, batch: Any) -> Array:
+        column = decoded(batch.column(self.target))
+        if column.null_count:
+            raise InputError(f"the label column has {column.null_count} missing label(s): drop those rows.")
+        values = np.asarray(column.to_numpy(zero_copy_only=False))
         if self.meaning is None:
             return values
         try:
             return np.array([self.meaning[value] for value in values.tolist()])
         except KeyError as err:
             raise InputError(
-                f"column {self.target!r} holds {err.args[0]!r}, expected one of {words.listed(list(self.meaning))}."
+                f"column {self.target!r} holds {err.args[0]!r}, expected one of {words.listed(self.meaning)}."
             ) from err
 
-    def _numbers(self, table: Any) -> Array:
-        out = np.empty((table.num_rows, len(self.features)), order="F")
-        for j, name in enumerate(self.features):
-            out[:, j] = _as_numbers(table.column(name)).to_numpy(zero_copy_only=False)
-        return out
 
-
-def _refuse_other_kinds(file: str, schema: Any, names: list[str]) -> None:
-    """Dates and text that looks like numbers could be converted, and would mean nothing."""
-    unfit = [f"{name!r} holds {schema.field(name).type}" for name in names if not _is_number(schema.field(name).type)]
+def _refuse_other_columns(file: ParquetFile, columns: list[str], features: tuple[str, ...]) -> None:
+    missing = [name for name in columns if name not in file.kinds]
+    if missing:
+        raise InputError(f"{file.path} lacks column {words.listed(missing)}: all files need the same columns.")
+    # Dates and text that looks like numbers could be converted, and would mean nothing.
+    unfit = [f"{name!r} holds {file.kinds[name]}" for name in features if not file.is_numeric(name)]
     if unfit:
-        shown = ", ".join(unfit[:5]) + (f" and {len(unfit) - 5} more" if len(unfit) > 5 else "")
-        raise InputError(f"{file}: column {shown}, expected numbers: encode it or leave it out (drop= of open_files).")
+        raise InputError(
+            f"{file.path}: column {words.first_few(unfit)}, expected numbers: encode it or leave it out "
+            f"(drop= of open_files)."
+        )
 
 
-def _is_number(kind: Any) -> bool:
-    from pyarrow import types
-
-    return any(test(kind) for test in (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal))
-
-
-def _as_numbers(column: Any) -> Any:
-    """Truth values and decimals as floats: their missing values have no place in an array otherwise."""
-    return column.cast("float64") if str(column.type).startswith(("bool", "decimal")) else column
-
-
-def _labels(column: Any) -> Array:
-    if column.null_count:
-        raise InputError(f"the label column has {column.null_count} missing label(s): drop those rows.")
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+def unreadable(files: tuple[str, ...]) -> str | None:
+    """Why this process cannot read these files, for a worker that is asked before the work; None if it can."""
+    for file in files:
+        if not Path(file).is_file():
+            return f"{file} is not there"
+    try:
+        _ = ParquetFile(files[0]).kinds
+    except InputError as err:
+        return str(err).rstrip(".")
+    return None
 
 
 def _looks_like_parquet(path: str) -> bool:
@@ -166,14 +254,14 @@ def _in_folder(path: str) -> list[str]:
     return sorted(str(p) for suffix in SUFFIXES for p in Path(path).glob(f"*{suffix}"))
 
 
-def _listed_files(paths: Any) -> tuple[str, ...]:
-    found: list[str] = []
+def _listed_files(paths: Any) -> list[str]:
+    files: list[str] = []
     for path in [os.fspath(p) for p in (paths if isinstance(paths, list | tuple) else [paths])]:
-        here = _expanded(path)
-        if not here:
+        expanded = _expanded(path)
+        if not expanded:
             raise InputError(f"no Parquet file at {path}: check the path.")
-        found += here
-    return tuple(found)
+        files += expanded
+    return files
 
 
 def _expanded(path: str) -> list[str]:
@@ -182,40 +270,3 @@ def _expanded(path: str) -> list[str]:
     if Path(path).is_file():  # a name with brackets in it is a name first
         return [path]
     return sorted(glob(path)) if has_magic(path) else []
-
-
-def unreadable(files: tuple[str, ...]) -> str | None:
-    """Why this process cannot read these files, for a worker that is asked before the work; None if it can."""
-    for file in files:
-        if not Path(file).is_file():
-            return f"{file} is not there"
-    try:
-        _column_names(files[0])
-    except InputError as err:
-        return str(err).rstrip(".")
-    return None
-
-
-def _column_names(file: str) -> list[str]:
-    with _opened(file) as parquet:
-        return list(parquet.schema_arrow.names)
-
-
-def _pieces(file: str) -> Iterator[Piece]:
-    with _opened(file) as parquet:
-        for group in range(parquet.num_row_groups):
-            n_rows = int(parquet.metadata.row_group(group).num_rows)
-            if n_rows:
-                yield Piece(file, group, n_rows)
-
-
-def _opened(file: str) -> Any:
-    try:
-        from pyarrow import ArrowInvalid
-        from pyarrow.parquet import ParquetFile
-    except ModuleNotFoundError as err:
-        raise InputError("Parquet files need pyarrow: pip install 'foldless[parquet]'.") from err
-    try:
-        return ParquetFile(file, buffer_size=READ_AHEAD, pre_buffer=False)
-    except (ArrowInvalid, OSError) as err:
-        raise InputError(f"{file} is not a readable Parquet file ({str(err).splitlines()[0]}).") from err

@@ -47,10 +47,6 @@ class ClassSums:
         return ClassSums(self.scores + other.scores, self.columns + other.columns if both else None)  # type: ignore[operator]
 
 
-class NotFiniteError(InputError):
-    """A score is NaN or infinite."""
-
-
 @dataclass(frozen=True, eq=False)
 class ScoreSums:
     """The statistic of a block of rows: moments by label along weights (P,) or (P, K)."""
@@ -73,10 +69,10 @@ class ScoreSums:
         )
 
     def _score_moments(self, block: Block, members: list[Array]) -> list[Moments]:
-        found = [[Moments.of_rows(scores, rows) for rows in members] for scores in self._projected(block)]
-        moments = [_side_by_side(list(parts)) for parts in zip(*found, strict=True)]
+        by_slice = [[Moments.of_rows(scores, rows) for rows in members] for scores in self._projected(block)]
+        moments = [_side_by_side(list(parts)) for parts in zip(*by_slice, strict=True)]
         if not all(np.all(np.isfinite(m.mean)) for m in moments):
-            refuse_nonfinite(block, row_sums(block, self.weights))
+            checks.finite_scores(row_sums(block, self.weights), block.X, block.start)
         return moments
 
     def _projected(self, block: Block) -> Iterator[Floats]:
@@ -93,22 +89,8 @@ class ScoreSums:
 def finite_block_scores(block: Block, w: Floats) -> Floats:
     """Scores of a block, refused unless finite."""
     scores = project(block.X, w)
-    refuse_nonfinite(block, scores)
+    checks.finite_scores(scores, block.X, block.start)
     return scores
-
-
-def refuse_nonfinite(block: Block, scores: Floats) -> None:
-    """Refuse scores (one per row) that are not finite, naming row and column; the sum of finite ones may overflow."""
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if not bad.size:
-        return
-    row = int(bad[0])
-    values = block.X[[row]].toarray() if checks.is_sparse(block.X) else block.X[row]
-    culprits = np.flatnonzero(~np.isfinite(np.ravel(np.asarray(values, dtype=np.float64))))
-    if culprits.size:
-        where = f"row {block.start + row}, column {culprits[0]}"
-        raise NotFiniteError(f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting.")
-    raise NotFiniteError(f"the scores X @ w overflow, first at row {block.start + row}: rescale X or w.")
 
 
 def row_sums(block: Block, W: Floats) -> Floats:

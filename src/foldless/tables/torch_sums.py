@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Array, Floats, same_length
+from foldless.checks import Array, Floats
 from foldless.errors import InputError
-from foldless.tables.device import to_host
+from foldless.tables.device import numeric_labels, refuse_other_shapes, to_host
 
 SAMPLE = 4096  # rows whose median score is the shift
 BLOCK_SCORES = 1 << 24  # scores of many classifiers held at a time
@@ -66,23 +66,11 @@ def checked_table(X: Any, y: Any) -> tuple[Any, Any]:
     import torch
 
     X = X.detach()
-    if X.ndim != 2 or 0 in X.shape:
-        raise InputError(f"X must have two dimensions (rows x features) and rows, got shape {tuple(X.shape)}.")
-    if not X.dtype.is_floating_point:
-        raise InputError(f"X holds {X.dtype}, expected real floating point on a device: convert it first.")
     if not torch.is_tensor(y):
-        y = torch.from_numpy(_numbers(y))
-    if y.ndim != 1:
-        raise InputError(f"y must be one label per row, got an array of shape {tuple(y.shape)}.")
-    same_length(X.shape[0], y.shape[0])
+        values = numeric_labels(y)
+        y = torch.from_numpy(np.require(values, values.dtype.newbyteorder("="), ["C", "W"]))  # PyTorch takes no others
+    refuse_other_shapes(X, y, X.dtype.is_floating_point)
     return X, y.to(X.device, torch.uint8 if y.dtype == torch.bool else y.dtype)
-
-
-def _numbers(y: Any) -> Array:
-    values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    if values.dtype.kind not in "biuf":
-        raise InputError(f"with X on a device, y must hold numbers, got {values.dtype}: encode the labels as 0 and 1.")
-    return np.require(values, values.dtype.newbyteorder("="), ["C", "W"])  # PyTorch takes no others
 
 
 def _weights(w: Any) -> Floats:

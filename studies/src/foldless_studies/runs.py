@@ -19,7 +19,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 import foldless as fl
-from foldless.tables import schedulers
+from foldless.tables import clusters
 from foldless_studies.choices import BACKENDS, DASK, LOKY, THREADING
 from foldless_studies.store import Store, append
 
@@ -131,7 +131,7 @@ class Workers:
     def ready(self) -> Iterator[Team]:
         """The team, with its processes or connections; closed at the end. What is wrong with it shows at once."""
         if self.backend == DASK:
-            with schedulers.opened(self.jobs, self.scheduler) as client, _backend(DASK, client=client):
+            with clusters.opened(self.jobs, self.scheduler) as client, _backend(DASK, client=client):
                 yield self._handed_out
         elif self.jobs == 1:
             yield alone

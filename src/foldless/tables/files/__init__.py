@@ -1,13 +1,10 @@
-"""Tables in: CSV, TSV, Parquet and NumPy archives, each behind the same small interface.
+"""Files as tables: CSV, TSV, Parquet and NumPy archives, each behind the same small interface.
 
-kinds        what a file is, by its first bytes and its name
-sheet        `Sheet`: the names of the columns, one column as text, many columns as one matrix
-text         CSV and TSV; `unpacked`, `encodings` and `layout` find out how it is written
-parquet      Parquet
-archive      NumPy's .npz
-memory       whether a table fits, where memory is limited
-marks        how numbers are written: decimals and thousands
-values       which words are numbers, and which mean that there is none
+sheet      `Sheet`, what every kind of file provides; numbers as text, kinds of files, unpacking, limits of memory
+text       CSV and TSV; `writing` finds out how they are written: encoding, separator, decimal mark
+binary     Parquet and NumPy's .npz
+
+To add a kind: its first bytes in `sheet.MAGIC`, and a function that opens it in `READERS`.
 """
 
 from __future__ import annotations
@@ -17,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from foldless.tables.files import archive, parquet, sheet, text
-from foldless.tables.files.sheet import Hints, Loaded, Sheet, refuse_beyond_limit
+from foldless.tables.files import binary, sheet, text
+from foldless.tables.files.sheet import Hints, Loaded, Sheet
 
 __all__ = ["Hints", "Loaded", "Sheet", "opened"]
 
 READERS: dict[str, Callable[[Path, Hints, Path], Sheet]] = {
-    "parquet": parquet.read,
-    "npz": archive.read,
+    "parquet": binary.read_parquet,
+    "npz": binary.read_archive,
     "text": text.read,
     "gzip": text.read_packed,
 }
@@ -36,6 +33,6 @@ def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
     kind = sheet.kind_of(path)
     if kind in ("parquet", "npz"):
         hints.refuse(path)
-    refuse_beyond_limit(path, kind)
+    sheet.refuse_beyond_limit(path, kind)
     with TemporaryDirectory(prefix="foldless-") as scratch:
         yield READERS[kind](path, hints, Path(scratch))

@@ -8,14 +8,13 @@ import re
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-import foldless as fl
+from foldless.errors import InputError
 
 # ---- How numbers are written: the decimal mark, the mark between thousands, and what the first rows suggest.
 
@@ -41,7 +40,7 @@ class Marks:
 
     @property
     def words(self) -> str:
-        """As it is told to the user."""
+        """The marks as the user reads them."""
         between = "" if self.thousands is None else f", thousands {NAMES[self.thousands]}"
         return f"decimal {NAMES[self.decimal]}{between}"
 
@@ -70,9 +69,9 @@ class Marks:
 
 
 def chosen(decimal: str | None, thousands: str | None, cells: list[str]) -> Marks:
-    """What the user said, and for the rest what the cells suggest."""
+    """What the user chose; the rest is guessed from the cells."""
     if decimal is not None and decimal == thousands:
-        raise fl.InputError(f"--decimal and --thousands are both {decimal!r}: one mark cannot be both.")
+        raise InputError(f"--decimal and --thousands are both {decimal!r}: one mark cannot be both.")
     if decimal is not None:
         return Marks(decimal, thousands)
     if thousands in (".", ","):
@@ -82,16 +81,16 @@ def chosen(decimal: str | None, thousands: str | None, cells: list[str]) -> Mark
 
 def _guessed(cells: list[str], thousands: str | None) -> Marks:
     """Points decide before commas, and either before cells with three digits behind the mark."""
-    found = {mark: [cell for cell in cells if re.fullmatch(DECIMALS[mark], cell)] for mark in ".,"}
-    clear = [mark for mark in ".," if any(not re.fullmatch(GROUPS[mark], cell) for cell in found[mark])]
+    marked = {mark: [cell for cell in cells if re.fullmatch(DECIMALS[mark], cell)] for mark in ".,"}
+    clear = [mark for mark in ".," if any(not re.fullmatch(GROUPS[mark], cell) for cell in marked[mark])]
     if clear:
         return Marks(clear[0], thousands)
-    return Marks("," if found[","] and not found["."] else ".", thousands, certain=False)
+    return Marks("," if marked[","] and not marked["."] else ".", thousands, certain=False)
 
 
-def in_doubt(path: Any, name: str, marked: str, whole: str, decimal: str) -> fl.InputError:
+def in_doubt(path: Any, name: str, marked: str, whole: str, decimal: str) -> InputError:
     """Nothing tells what the mark in a column is for."""
-    return fl.InputError(
+    return InputError(
         f"{path} has '{marked}' beside '{whole}' in column '{name}', and nothing tells whether the "
         f"{NAMES[decimal]} marks thousands or decimals: use --thousands '{decimal}' or --decimal '{decimal}'."
     )
@@ -167,7 +166,7 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Hints:
-    """What the user said about a text file; None is to be found out."""
+    """What the user chose for a text file; None is guessed."""
 
     sep: str | None = None
     encoding: str | None = None
@@ -178,7 +177,7 @@ class Hints:
         """Refuse hints for a file that needs none."""
         for hint in fields(self):
             if getattr(self, hint.name) is not None:
-                raise fl.InputError(f"--{hint.name} is for text files, and {path} is none: leave it out.")
+                raise InputError(f"--{hint.name} is for text files, and {path} is not one: leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,74 +199,45 @@ class Loaded:
 
 
 class Sheet(Protocol):
-    """An opened file."""
+    """An opened file; a kind of file has to say `names`, `read_as`, `column` and `load`."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Columns that are features unless the user says otherwise."""
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Further columns that may be asked for by name."""
-
-    @property
-    def default_target(self) -> str | None:
-        """The target where the user names none."""
+        ...
 
     @property
     def read_as(self) -> str:
         """How the file was read, in words."""
+        ...
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Further columns that may be asked for by name."""
+        return ()
+
+    @property
+    def default_target(self) -> str | None:
+        """The target where the user names none."""
+        return None
 
     @property
     def remedy(self) -> str:
         """What to try where the reading looks wrong; empty where nothing can be tried."""
+        return ""
 
     def column(self, name: str) -> Any:
         """One column as a polars series of stripped text, null where there is none."""
+        ...
 
     def load(self, names: tuple[str, ...]) -> Loaded:
         """Many columns as numbers, as far as they are."""
-
-
-# ---- Filling a matrix from a lazy polars frame, batch by batch, so that the table is in memory once.
+        ...
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:
-    """A matrix of NaN-to-be; its pages are taken from the system as they are filled."""
+    """A matrix to be filled; its pages are taken from the system as they are filled."""
     return np.empty((rows, columns), dtype=dtype)
-
-
-def fill(X: Any, lazy: Any, names: list[str], places: list[int]) -> None:
-    """Columns of numbers (or truth values) into their places in X; null becomes NaN.
-
-    `lazy` may have further columns; they are read and let go.
-    """
-    import polars as pl
-
-    start = 0
-    kind = pl.Float32 if X.dtype == np.float32 else pl.Float64
-    every = places == list(range(X.shape[1]))
-    for batch in lazy.collect_batches(maintain_order=True):
-        block = slice(start, start + batch.height)
-        numbers = batch.select(pl.col(names).cast(kind)).to_numpy()
-        if every:
-            X[block] = numbers
-        else:
-            X[block, places] = numbers
-        start += batch.height
-
-
-def fill_from_text(
-    X: Any, texts: Callable[[list[str]], Any], names: list[str], places: list[int], convert: Callable[[Any], Any]
-) -> Loaded:
-    """Columns of text into X where `convert` makes numbers of them; the others are handed back."""
-    left = {}
-    for name, place, column in zip(names, places, texts(names).get_columns(), strict=True):
-        numbers = convert(column)
-        X[:, place] = np.nan if numbers is None else numbers.to_numpy()
-        if numbers is None:
-            left[name] = stripped(column).alias(name)
-    return Loaded(X, left, {})
 
 
 # ---- What a file is: its first bytes say so, its name only helps with the advice.
@@ -285,9 +255,9 @@ SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 def kind_of(path: Path) -> str:
     """'text', 'gzip', 'parquet' or 'npz'; anything else is refused with the way out."""
     if path.is_dir():
-        raise fl.InputError(f"{path} is a directory: expected {READABLE}.")
+        raise InputError(f"{path} is a directory: expected {READABLE}.")
     if path.exists() and not path.is_file():
-        raise fl.InputError(f"{path} is not a regular file: write its content into one, then name that.")
+        raise InputError(f"{path} is not a regular file: write its content into one, then name that.")
     with path.open("rb") as stream:
         start = stream.read(8)
     kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "text")
@@ -296,7 +266,7 @@ def kind_of(path: Path) -> str:
     if path.suffix.lower() in SPREADSHEETS:
         kind = "spreadsheet"
     if kind in ADVICE:
-        raise fl.InputError(f"{path} is not {READABLE}: {ADVICE[kind]}.")
+        raise InputError(f"{path} is not {READABLE}: {ADVICE[kind]}.")
     _refuse_misnamed(path, kind, start)
     return kind
 
@@ -305,8 +275,8 @@ def _refuse_misnamed(path: Path, kind: str, start: bytes) -> None:
     suffix = path.suffix.lower()
     claimed = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".gz": "gzip"}.get(suffix)
     if claimed is not None and claimed != kind:
-        reason = "is empty" if not start else f"is not a {suffix} file, whatever its name says"
-        raise fl.InputError(f"{path} {reason}: write it again, or name it after what it holds.")
+        reason = "is empty" if not start else f"is not a {suffix} file, despite its name"
+        raise InputError(f"{path} {reason}: write it again, or name it after what it holds.")
 
 
 # ---- A limit on memory (``ulimit -v``), looked at before a file is read: where memory ends polars ends the process.
@@ -323,9 +293,9 @@ def refuse_beyond_limit(path: Path, kind: str) -> None:
     free = left()
     needed = COPIES * _size(path, kind) + REST
     if free is not None and needed > free:
-        raise fl.InputError(
-            f"there is not enough memory for {path}: it needs about {_mebibytes(needed)}, and the limit of this "
-            f"process leaves {_mebibytes(free)}: raise it (ulimit -v)."
+        raise InputError(
+            f"there is not enough memory for {path}: it needs about {needed // 2**20} MiB, and the limit of this "
+            f"process leaves {free // 2**20} MiB: raise it (ulimit -v)."
         )
 
 
@@ -349,10 +319,6 @@ def _size(path: Path, kind: str) -> int:
     return UNPACKED.get(kind, 1) * path.stat().st_size
 
 
-def _mebibytes(size: int) -> str:
-    return f"{size // 2**20} MiB"
-
-
 # ---- Packed files are unpacked into a scratch file, and bombs refused before they fill the disk.
 
 BLOCK = 2**20
@@ -369,10 +335,10 @@ def unpack_gzip(path: Path, target: Path) -> Path:
             while block := packed.read(BLOCK):
                 written += len(block)
                 if written > limit:
-                    raise fl.InputError(_bomb(path))
+                    raise InputError(_bomb(path))
                 out.write(block)
     except (EOFError, gzip.BadGzipFile, zlib.error) as err:
-        raise fl.InputError(f"{path} is damaged and cannot be unpacked: {err}") from err
+        raise InputError(f"{path} is damaged and cannot be unpacked: {err}") from err
     return target
 
 
@@ -382,9 +348,9 @@ def refuse_zip_bomb(path: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             size = sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as err:
-        raise fl.InputError(f"{path} is damaged and cannot be unpacked: {err}") from err
+        raise InputError(f"{path} is damaged and cannot be unpacked: {err}") from err
     if size > max(HARMLESS, MOST_TIMES * path.stat().st_size):
-        raise fl.InputError(_bomb(path))
+        raise InputError(_bomb(path))
 
 
 def _bomb(path: Path) -> str:

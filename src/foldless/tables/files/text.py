@@ -9,46 +9,46 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-import foldless as fl
-from foldless.tables.files import encodings, sheet
-from foldless.tables.files.layout import Layout, layout_of
-from foldless.tables.files.sheet import NO_NUMBER_SPELLED, Hints, Loaded, as_numbers, numeric_columns, stripped
+import numpy as np
+
+from foldless.errors import InputError
+from foldless.tables.files import sheet
+from foldless.tables.files.sheet import NO_NUMBER_SPELLED, Hints, Loaded, Sheet, as_numbers, numeric_columns, stripped
+from foldless.tables.files.writing import Layout, Text, as_utf8, familiar_name, layout_of
 from foldless.words import one_line
 
 SAMPLE_ROWS = 200
 TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
 
 
-def read(path: Path, hints: Hints, scratch: Path) -> TextSource:
+def read(path: Path, hints: Hints, scratch: Path) -> TextSheet:
     """Find out how the file is written; nothing but its first lines is kept."""
     return _described(path, path, hints, scratch)
 
 
-def read_packed(path: Path, hints: Hints, scratch: Path) -> TextSource:
+def read_packed(path: Path, hints: Hints, scratch: Path) -> TextSheet:
     """The same for a file that was packed with gzip."""
     return _described(path, sheet.unpack_gzip(path, scratch / "unpacked"), hints, scratch)
 
 
-def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSource:
-    text = encodings.as_utf8(plain, hints.encoding, scratch, path)
-    return TextSource(path, text, layout_of(text.path, hints, path))
+def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSheet:
+    text = as_utf8(plain, hints.encoding, scratch, path)
+    return TextSheet(path, text, layout_of(text.path, hints, path))
 
 
 @dataclass(frozen=True)
-class TextSource:
-    """A text table; see `Sheet`."""
+class TextSheet(Sheet):
+    """A text table."""
 
     path: Path
-    text: encodings.Text
+    text: Text
     layout: Layout
-    others: tuple[str, ...] = ()
-    default_target: str | None = None
 
     def __post_init__(self) -> None:
         if len(self._columns) != len(self.layout.header):
             self._fail("its header cannot be understood")
         if self._rows == 0:
-            raise fl.InputError(f"{self.path} has a header but no rows.")
+            raise InputError(f"{self.path} has a header but no rows.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ class TextSource:
     @property
     def read_as(self) -> str:
         """Such as 'semicolon, decimal comma, Latin-1'."""
-        return f"{self.layout.words}, {encodings.named(self.text.encoding)}"
+        return f"{self.layout.words}, {familiar_name(self.text.encoding)}"
 
     @property
     def remedy(self) -> str:
@@ -96,9 +96,12 @@ class TextSource:
         taken = set(promising)
         rest = [name for name in names if name not in taken]
         texts: dict[str, Any] = {}
-        convert = partial(as_numbers, marks=self.layout.marks)
         for block in self._blocks(rest):
-            texts |= sheet.fill_from_text(X, self._texts, block, [places[n] for n in block], convert).texts
+            for name, column in zip(block, self._texts(block).get_columns(), strict=True):
+                numbers = as_numbers(column, self.layout.marks)
+                X[:, places[name]] = np.nan if numbers is None else numbers.to_numpy()
+                if numbers is None:
+                    texts[name] = stripped(column).alias(name)
         return Loaded(X, texts, {}, self.layout.marks)
 
     def _promising(self, names: tuple[str, ...]) -> list[str]:
@@ -108,8 +111,10 @@ class TextSource:
             return []
         sample = self._tried(lambda: self._scan().head(SAMPLE_ROWS).collect())
         numeric = dict(zip(self.layout.header, numeric_columns(sample, written), strict=True))
-        found = [name for name in names if numeric[name]]
-        return self._without_points(found) if found and written.decimal == "," and self._holds(".") else found
+        promising = [name for name in names if numeric[name]]
+        if promising and written.decimal == "," and self._holds("."):
+            return self._without_points(promising)
+        return promising
 
     def _without_points(self, names: list[str]) -> list[str]:
         """Columns without a point in any cell: under a decimal comma polars would take '1.020' for 1.02."""
@@ -134,8 +139,8 @@ class TextSource:
 
     def _where(self, names: list[str], test: Any) -> list[str]:
         """The names of columns for which an expression is true."""
-        found = self._tried(lambda: self._scan().select(test).collect(engine="streaming"))
-        return [name for name, true in zip(names, found.row(0), strict=True) if true]
+        row = self._tried(lambda: self._scan().select(test).collect(engine="streaming")).row(0)
+        return [name for name, true in zip(names, row, strict=True) if true]
 
     def _holds(self, mark: str) -> bool:
         """Whether a mark is anywhere in the file: a quick look before one that is not."""
@@ -156,8 +161,11 @@ class TextSource:
             null_values=NO_NUMBER_SPELLED,
             decimal_comma=self.layout.marks.decimal == ",",
         )
+        start, columns = 0, slice(None) if places == list(range(X.shape[1])) else places
         try:
-            sheet.fill(X, typed, wanted, places)
+            for batch in typed.collect_batches(maintain_order=True):  # the table is in memory once
+                X[start : start + batch.height, columns] = batch.select(wanted).to_numpy()
+                start += batch.height
         except pl.exceptions.ComputeError:
             return False
         return True
@@ -200,7 +208,7 @@ class TextSource:
     def _fail(self, reason: str, err: Exception | None = None) -> NoReturn:
         unclosed = "a quotation mark is opened and never closed" if 'could not parse `"' in reason else None
         why = self._ragged() or unclosed or reason.rstrip(".")
-        raise fl.InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
+        raise InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
 
     def _ragged(self) -> str | None:
         """Where the first row is that has more cells than the header."""

@@ -1,0 +1,234 @@
+"""`Request`: a file and the options of a command, turned into what every command needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from foldless import words
+from foldless.cli import columns
+from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
+from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, refuse_endless
+from foldless.cli.options import Options, refuse_own_steps
+from foldless.errors import InputError
+from foldless.tables import files
+from foldless.tables.files import sheet
+from foldless.words import counted, listed
+
+MISSING_WORD = "(missing)"
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Features and labels of a file, the steps before a classifier, and what the user should know.
+
+    Attributes
+    ----------
+    options : Options
+    target : name of the target column
+    X : float matrix, or a polars frame where there are columns of text
+    y : labels
+    groups : labels of rows that belong together, or None
+    features : names of the columns of X
+    preparation : Preparation
+    read_as : how the file was read, in words
+    notes : what to know about the reading
+    saved : a fitted model from a file that stands in for the one that would be fitted, or None
+    """
+
+    options: Options
+    target: str
+    X: Any
+    y: Any
+    groups: Any
+    features: tuple[str, ...]
+    preparation: Preparation
+    read_as: str
+    notes: tuple[str, ...]
+    saved: SavedModel | None = None
+
+    @property
+    def labels(self) -> list[Any]:
+        """The classes, sorted."""
+        return sorted(set(self.y.tolist()))
+
+    @cached_property
+    def classes(self) -> list[Any]:
+        """The classes; of two, the positive one last."""
+        labels = self.labels
+        return labels[::-1] if len(labels) == 2 and self.positive == labels[0] else labels
+
+    @cached_property
+    def positive(self) -> Any:
+        """The positive label if the user named one."""
+        if self.options.positive is None:
+            return None
+        self.two_classes_only("--positive")
+        return chosen_label(np.array(self.labels), self.options.positive)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The arguments that every public function takes."""
+        return {"pos_label": self.positive, "groups": self.groups}
+
+    def two_classes_only(self, what: str) -> None:
+        """Refuse a question that has no answer for three classes."""
+        if len(self.labels) > 2:
+            raise InputError(
+                f"{what} is for two classes, and the target column '{self.target}' has {len(self.labels)} "
+                f"({listed(self.labels)}): keep the rows of two classes, or join some of them."
+            )
+
+    def unfitted(self, name: str, value: Any) -> Any:
+        """A classifier of that name and strength, with its steps."""
+        if name == "svm":
+            refuse_endless(value, self._largest)
+        return self.preparation.pipeline(CLASSIFIERS[name].make(value, self.options.seed))
+
+    @cached_property
+    def _largest(self) -> float:
+        """The largest number after the steps, as it reaches the classifier."""
+        steps = self.preparation.pipeline("passthrough")
+        return float(np.max(np.abs(_tried(lambda: steps.fit_transform(self.X, self.y))), initial=0.0))
+
+    @property
+    def classifier(self) -> dict[str, Any]:
+        """The classifier as a plain dict."""
+        if self.saved is not None:
+            return {"name": self.saved.name, "model_file": str(self.saved.path)}
+        kind, steps = CLASSIFIERS[self.options.model], self.preparation
+        return {
+            "name": type(kind.make(self._strength, 0)).__name__,
+            kind.parameter: self._strength,
+            "standardized": steps.standardize,
+            "log": steps.log,
+            "imputed": steps.impute,
+            "one_hot": list(steps.texts),
+        }
+
+    @property
+    def classifier_words(self) -> str:
+        """The classifier in a line."""
+        if self.saved is not None:
+            return f"{self.saved.name} from {self.saved.path}; {counted(len(self.features), 'column')}"
+        kind = CLASSIFIERS[self.options.model]
+        return f"{kind.title}, {kind.setting(self._strength)}; {self.columns_words}"
+
+    @property
+    def columns_words(self) -> str:
+        """The number of columns and what is done to them."""
+        return f"{counted(len(self.features), 'column')}, {self.preparation.words}"
+
+    @property
+    def _strength(self) -> Any:
+        return CLASSIFIERS[self.options.model].strength(self.options.C, self.options.shrinkage)
+
+    def fitted(self, model: Any = None) -> Any:
+        """The one fit; a saved model is there already."""
+        if model is None and self.saved is not None:
+            return self.saved.model
+        model = self.unfitted(self.options.model, self._strength) if model is None else model
+        return _tried(lambda: model.fit(self.X, self.y))
+
+    def facts(self) -> dict[str, Any]:
+        """What every command's JSON begins with."""
+        return {"file": str(self.options.file), "target": self.target, "read_as": self.read_as}
+
+    def all_notes(self, *more: Any) -> list[str]:
+        """The notes of the reading and further ones, each once."""
+        return list(dict.fromkeys([*self.notes, *(note for notes in more for note in notes)]))
+
+    def class_counts(self, n_positive: int, n_negative: int) -> str:
+        """Rows of each of two classes, in words."""
+        negative, positive = self.classes
+        # Of two words, either may be meant as the positive one.
+        hint = "; --positive chooses" if isinstance(positive, str) and self.positive is None else ""
+        return f"{n_positive} '{positive}' (positive{hint}), {n_negative} '{negative}' (negative)"
+
+    def group_facts(self) -> dict[str, str]:
+        """How many groups there are, where the user named some."""
+        if self.groups is None:
+            return {}
+        return {"groups": f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"}
+
+
+def _tried(fit: Callable[[], Any]) -> Any:
+    try:
+        return fit()
+    except (ValueError, np.linalg.LinAlgError) as err:  # numbers too large for the scaler or the solver
+        raise InputError(f"the classifier could not be fitted: {words.one_line(str(err))}") from err
+
+
+def read(ctx: click.Context, options: Options, model_file: Path | None) -> Request:
+    """The request, with a saved model where one was named, which brings its own steps."""
+    if model_file is not None:
+        refuse_own_steps(ctx)
+    return read_file(options, load_model(model_file))
+
+
+def read_file(options: Options, saved: SavedModel | None = None) -> Request:
+    """Read the file, refuse what cannot be used, and describe what is left."""
+    with files.opened(options.file, options.hints) as source:
+        roles = roles_of(source, options)
+        features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, options.file)
+        loaded = source.load(features)
+        y = labels_of(source.column(roles.target), roles.target)
+        groups, more = _groups(source, roles), _id_notes(source, roles)
+        # A saved model brings its own steps, which deal with missing values and words in their own way.
+        able = saved is not None
+        handled = columns.Handled(able or options.impute is not None, able or options.one_hot, options.log)
+        columns.refuse_unusable(loaded, features, handled, options.file, source.remedy, options.id)
+        notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
+    notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
+    notes += columns.notes_on_numbers(loaded, features, options.impute is not None)
+    framed = loaded.texts or (saved is not None and saved.names is not None)
+    X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
+    y = y if saved is None else saved.labels(y, roles.target)
+    steps = _preparation(options, loaded, features)
+    request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved)
+    if groups is not None:
+        request.two_classes_only("--groups")
+    return request
+
+
+def _preparation(options: Options, loaded: sheet.Loaded, features: tuple[str, ...]) -> Preparation:
+    numbers = tuple(name for name in features if name not in loaded.texts)
+    return Preparation(options.standardize, options.log, options.impute, numbers, tuple(loaded.texts))
+
+
+def _groups(source: sheet.Sheet, roles: Roles) -> Any:
+    if roles.groups is None:
+        return None
+    column = source.column(roles.groups)
+    if column.null_count():
+        empty = counted(column.null_count(), "row")
+        raise InputError(f"the groups column '{roles.groups}' is empty in {empty}: give every row a group.")
+    return np.array(column.to_list())
+
+
+def _id_notes(source: sheet.Sheet, roles: Roles) -> list[str]:
+    if roles.id is None or roles.id == roles.groups:
+        return []
+    return columns.notes_on_repeats(source.column(roles.id), roles.id, f"use --groups {words.shell_quoted(roles.id)}")
+
+
+def _notes(source: sheet.Sheet, roles: Roles) -> list[str]:
+    notes = list(roles.notes)
+    if "groups" in source.others and roles.groups is None:
+        notes.append("the file has an array 'groups': use --groups groups if its rows are not independent.")
+    return notes
+
+
+def _framed(loaded: sheet.Loaded, names: tuple[str, ...], missing: str | None) -> Any:
+    import polars as pl
+
+    texts = {name: t if missing is None else t.fill_null(missing) for name, t in loaded.texts.items()}
+    return pl.DataFrame(
+        [texts[name].alias(name) if name in texts else pl.Series(name, loaded.X[:, k]) for k, name in enumerate(names)]
+    )

@@ -1,0 +1,254 @@
+"""How a text table is written: its encoding, separator, names of columns and decimal mark."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from foldless.checks import refuse_repeated
+from foldless.errors import InputError
+from foldless.tables.files import sheet
+from foldless.tables.files.sheet import Hints
+from foldless.words import cut
+
+# ---- The encoding, from all bytes of the file; and the same text as UTF-8 where it is in another one.
+
+BLOCK = 2**20
+SAMPLE = 2**16  # bytes that the guess of an encoding is made from
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# Bytes that no text file holds.
+BINARY = bytes([*range(0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20)])
+PADDED_BLANK_LINE = re.compile(rb"\n[ \t]+\r?\n")
+HIGH_BYTES = re.compile(rb"[\x80-\xff]+")
+# Letters, then signs of units and prices, dashes and quotation marks.
+WESTERN = frozenset("àáâãäåæçèéêëìíîïñòóôõöøùúûüýßœ°µ²³±§€«»½\u2013\u2019\u201c\u201d\u00d7")
+FAMILIAR = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-8-sig": "UTF-8"}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file that polars can read as it is: UTF-8, no blank lines; and the encoding that it was in."""
+
+    path: Path
+    encoding: str
+
+
+def as_utf8(path: Path, wanted: str | None, scratch: Path, shown: Path) -> Text:
+    """The file itself where it is plain UTF-8, else a copy that is; `shown` is its name in messages."""
+    look = _looked_through(path)
+    if look.binary and wanted is None and not look.marked:
+        raise InputError(f"{shown} is not a text file: expected a table as CSV, TSV, Parquet or .npz.")
+    encoding = wanted or look.encoding
+    if encoding is None:
+        raise InputError(f"{shown} is in no encoding that could be recognised: name it with --encoding.")
+    if look.plain and codecs.lookup(encoding).name in ("utf-8", "ascii", "utf-8-sig"):
+        return Text(path, "utf-8")
+    return Text(_rewritten(path, encoding, scratch / "text.csv", shown), encoding)
+
+
+def familiar_name(encoding: str) -> str:
+    """An encoding as people know it."""
+    name = codecs.lookup(encoding).name
+    return FAMILIAR.get(name, name.upper() if name.startswith("utf") else name)
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """What the bytes of a file tell about its encoding."""
+
+    encoding: str | None
+    plain: bool
+    binary: bool
+    marked: bool
+
+
+def _looked_through(path: Path) -> _Bytes:
+    """One pass over the bytes: valid UTF-8 to the end? blank lines? anything that is not text?"""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    clean, binary, strange, tail = True, False, b"", b""
+    with path.open("rb") as stream:
+        start = stream.read(4)
+        mark = next((name for bom, name in MARKS.items() if start.startswith(bom)), None)
+        stream.seek(0)
+        while block := stream.read(BLOCK):
+            binary = binary or len(block.translate(None, BINARY)) < len(block)
+            clean = clean and not _blank_lines(tail + block) and not _old_line_ends(block)
+            tail = block[-64:]
+            if len(strange) < SAMPLE and not _decodes(decoder, block):
+                strange += _lines_with_accents(block)
+            if binary:
+                break
+    if not strange and not binary and not _decodes(decoder, b"", final=True):
+        strange = _lines_with_accents(tail)  # a letter that is cut off by the end of the file
+    if mark is not None:
+        return _Bytes(mark, mark == "utf-8-sig" and clean and not strange, binary and mark == "utf-8-sig", True)
+    if not strange:
+        return _Bytes("utf-8", clean, binary, False)
+    return _Bytes(None if binary else _guessed(strange[:SAMPLE]), False, binary, False)
+
+
+def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
+    try:
+        decoder.decode(block, final)
+    except UnicodeDecodeError:
+        decoder.reset()
+        return False
+    return True
+
+
+def _blank_lines(block: bytes) -> bool:
+    # A regular expression over all bytes would take longer than reading the table.
+    if b"\n\n" in block or b"\n\r\n" in block:
+        return True
+    return (b"\n " in block or b"\n\t" in block) and PADDED_BLANK_LINE.search(block) is not None
+
+
+def _old_line_ends(block: bytes) -> bool:
+    return b"\r" in block and b"\n" not in block
+
+
+def _lines_with_accents(block: bytes) -> bytes:
+    # Numbers say nothing about the encoding, and the words are what the guess has to rest on.
+    return b"\n".join(line for line in block.splitlines() if not line.isascii())
+
+
+def _guessed(data: bytes) -> str | None:
+    from charset_normalizer import from_bytes
+
+    if (western := _western(data)) is not None:
+        return western
+    best = from_bytes(data).best()
+    if best is None:
+        return None
+    # Where several encodings give the same text, the name that people know.
+    same = (str(name) for name in best.could_be_from_charset)
+    return next((name for name in same if name in ("cp1252", "latin_1")), str(best.encoding))
+
+
+def _western(data: bytes) -> str | None:
+    """Single accents of western Europe among plain letters; a few words are too little for a guess by statistics."""
+    runs = HIGH_BYTES.findall(data)
+    if max(map(len, runs)) > 2:
+        return None
+    accents = b"".join(runs).decode("cp1252", errors="replace")
+    if not set(accents.lower()) <= WESTERN:
+        return None
+    return "latin-1" if all(ord(c) < 0x100 for c in accents) else "cp1252"
+
+
+def _rewritten(path: Path, encoding: str, target: Path, shown: Path) -> Path:
+    """The same text as UTF-8 with plain line ends and without blank lines."""
+    try:
+        with path.open(encoding=encoding) as text, target.open("w", encoding="utf-8", newline="\n") as out:
+            out.writelines(line for line in text if line.strip())
+    except UnicodeError as err:
+        where = f" ({err.reason} at byte {err.start})" if isinstance(err, UnicodeDecodeError) else ""
+        raise InputError(
+            f"{shown} is not in the encoding {familiar_name(encoding)}{where}: choose another with --encoding."
+        ) from err
+    return target
+
+
+# ---- The layout, from the first lines.
+
+SEPARATORS = ",;\t|"
+NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
+TAB_SUFFIXES = (".tsv", ".tab")
+LINES = 40  # lines that the guess is made from
+CELLS = 10_000  # ... and cells, where lines are long
+SNIFFED = 2**14  # characters that csv.Sniffer is asked about; it is slow on wide tables
+# What Excel understands in the first line of a file.
+NAMED_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t| )"?\s*', re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Separator, names of the columns, how numbers are written, and the lines before the header.
+
+    `named` is the separator that the first line names ('sep=;'), None where it is the header already.
+    """
+
+    separator: str
+    header: tuple[str, ...]
+    marks: sheet.Marks
+    skipped: int = 0
+    named: str | None = None
+
+    @property
+    def words(self) -> str:
+        """The layout as the user reads it."""
+        name = NAMES.get(self.separator, repr(self.separator))
+        if self.named is not None:
+            name += " (named in the first line)" if self.named == self.separator else " (not as the first line says)"
+        return f"{name}, {self.marks.words}"
+
+
+def layout_of(text: Path, hints: Hints, shown: Path) -> Layout:
+    """What the user chose, and the rest as the first lines suggest; `shown` is the file's name in messages."""
+    blank, lines = _first_lines(text)
+    match = NAMED_SEPARATOR.fullmatch(lines[0]) if lines else None
+    named, lines = (None, lines) if match is None else (match[1], lines[1:])
+    if not lines:
+        raise InputError(f"{shown} is empty: expected a header line and one line per row.")
+    suffix = Path(shown.stem if shown.suffix.lower() == ".gz" else shown).suffix.lower()
+    separator = hints.sep or named or ("\t" if suffix in TAB_SUFFIXES else _guessed_separator(lines))
+    rows = list(_cells(lines, separator))
+    _refuse_comments(lines, rows, shown)
+    header = tuple(name.strip() for name in rows[0])
+    refuse_repeated(header, shown)
+    cells = list(islice((cell for row in rows[1:] for cell in row), CELLS))
+    written = sheet.chosen(hints.decimal, hints.thousands, cells)
+    return Layout(separator, header, written, 0 if named is None else blank + 1, named)
+
+
+def _first_lines(text: Path) -> tuple[int, list[str]]:
+    """The number of blank lines at the start, and some lines after them."""
+    with text.open(encoding="utf-8-sig", newline="") as stream:
+        lines = [line for _, line in zip(range(LINES), stream, strict=False)]
+    blank = next((k for k, line in enumerate(lines) if line.strip()), len(lines))
+    return blank, lines[blank:]
+
+
+def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
+    csv.field_size_limit(2**31 - 1)  # an unclosed quote is reported later, in our own words
+    return (row for row in csv.reader(lines, delimiter=separator) if row)
+
+
+def _guessed_separator(lines: list[str]) -> str:
+    """csv.Sniffer's word if it fits the first lines; else the mark that the header has most often."""
+    counts = Counter(re.sub(r'"[^"]*"', "", lines[0]))
+    frequent = sorted(SEPARATORS, key=lambda mark: -counts[mark])
+    candidates = [*_sniffed(lines), *frequent]
+    return next((mark for mark in candidates if _fits(lines, mark)), frequent[0])
+
+
+def _sniffed(lines: list[str]) -> list[str]:
+    text = "".join(lines)
+    if len(text) > SNIFFED:
+        return []
+    try:
+        return [csv.Sniffer().sniff(text, delimiters=SEPARATORS).delimiter]
+    except csv.Error:
+        return []
+
+
+def _fits(lines: list[str], separator: str) -> bool:
+    """True when the separator gives every line as many cells as the header has, and more than one."""
+    # The last line that was read may be one half of a cell with a line break in it.
+    widths = {len(row) for row in list(_cells(lines, separator))[: max(2, LINES - 1)]}
+    return len(widths) == 1 and widths != {1}
+
+
+def _refuse_comments(lines: list[str], rows: list[list[str]], shown: Path) -> None:
+    """A first line with '#' may name the columns ('#id,age'); with other cells than the next it is a comment."""
+    if lines[0].startswith("#") and len(rows) > 1 and (lines[1].startswith("#") or len(rows[0]) != len(rows[1])):
+        raise InputError(
+            f"{shown} begins with a comment ('{cut(lines[0].strip())}'): remove the lines that start with '#', "
+            f"so that the first line names the columns."
+        )
