@@ -36,7 +36,7 @@ def rendered(summary: dict[str, Any], pictures: dict[str, str]) -> str:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=PackageLoader("foldless.reporting", "."),
+        loader=PackageLoader("foldless.show.report", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
