@@ -116,10 +116,14 @@ class DensityCurve:
 
     @property
     def shaded(self) -> tuple[Floats, Floats]:
-        """The part of the outline inside the interval, cut exactly at its ends."""
+        """The part of the outline inside the interval."""
+        return self.between(self.low, self.high)
+
+    def between(self, low: float, high: float) -> tuple[Floats, Floats]:
+        """The part of the outline from `low` to `high`, cut exactly there."""
         x, y = self.outline
-        inside = (x > self.low) & (x < self.high)
-        ends = np.array([self.low, self.high])
+        inside = (x > low) & (x < high)
+        ends = np.array([low, high])
         at = np.interp(ends, x, y)
         return np.concatenate([ends[:1], x[inside], ends[1:]]), np.concatenate([at[:1], y[inside], at[1:]])
 
