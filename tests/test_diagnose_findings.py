@@ -247,15 +247,19 @@ def test_ties_share_a_rank():
 # ---- sketch, finding
 
 
+def sketch(view):
+    return Sketch.of(view.X, view.labels.positive)
+
+
 def test_the_sketch_has_no_units():
     """Columns in other units, and shifted, give the same sketch; constant ones are left out."""
     X, y = data(0, P=20)
     view = take_apart(np.ones(20), X, y)
     other = take_apart(np.ones(20), X * np.geomspace(1e-6, 1e6, 20) + np.arange(20), y)
-    assert Sketch.of(view).Z.shape == (60, DIRECTIONS)
-    assert np.allclose(Sketch.of(other).Z, Sketch.of(view).Z, rtol=0, atol=1e-6)
+    assert sketch(view).Z.shape == (60, DIRECTIONS)
+    assert np.allclose(sketch(other).Z, sketch(view).Z, rtol=0, atol=1e-6)
     few = np.column_stack([X[:, :3], np.full(60, 7.3)])
-    assert Sketch.of(take_apart(np.ones(4), few, y)).Z.shape == (60, 3)
+    assert sketch(take_apart(np.ones(4), few, y)).Z.shape == (60, 3)
     mean, sd = column_spread(X, y == 1)
     within = X - np.where(y[:, None] == 1, X[y == 1].mean(axis=0), X[y == 0].mean(axis=0))
     assert mean == pytest.approx(X.mean(axis=0))

@@ -24,6 +24,7 @@ from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
 from foldless.honest import in_sample
+from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -54,6 +55,11 @@ class Options:
     def __post_init__(self) -> None:
         checks.known_method(self.method)
         known_average(self.multi_class)
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The options as keyword arguments of `analyse`."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def in_sample(self) -> bool:
@@ -118,7 +124,7 @@ class Analysis:
         """The view of a classifier of two classes; an error for more."""
         if isinstance(self.view, LinearView):
             return self.view
-        raise EstimatorError("this is for two classes.")
+        raise two_classes_only(self.estimator, "this question")
 
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
@@ -136,7 +142,13 @@ class Analysis:
         return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
 
     @cached_property
-    def _table_notes(self) -> tuple[str, ...]:
+    def class_rows(self) -> RememberedRows:
+        """The honest scores of more than two classes, as what their AUCs are computed from."""
+        return RememberedRows(self.class_scores)
+
+    @cached_property
+    def table_notes(self) -> tuple[str, ...]:
+        """What one look at the table tells: copies of rows, a column that is the label."""
         groups = None if isinstance(self.view, ClassesView) else self.leave_one_out.removed.groups
         return quick_notes(self.view, self.X, groups)
 
@@ -250,7 +262,7 @@ class _OfTwoClasses:
 
     def auc(self) -> AUCPosterior:
         labels = self.analysis.two_classes.labels
-        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis._table_notes)
+        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
 
     def roc(self) -> ROCPosterior:
         loo, labels = self.analysis.leave_one_out, self.analysis.two_classes.labels
@@ -274,7 +286,7 @@ class _OfTwoClasses:
         return () if text is None else (TrustWarning(text),)
 
     def _rate_notes(self) -> tuple[str, ...]:
-        return rate_notes(self.analysis.leave_one_out, self.analysis._table_notes)
+        return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,8 +371,8 @@ class _OfSeveralClasses:
             raise EstimatorError("this is for more than two classes.")
         counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
-        notes = a.view.notes + a.class_scores.notes + a._table_notes
-        return posterior_of_scores(a.class_scores, counts, prior, a.options.multi_class, notes)
+        notes = a.view.notes + a.class_scores.notes + a.table_notes
+        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, notes)
 
     def roc(self) -> ROCPosterior:
         raise two_classes_only(self.analysis.estimator, "roc_posterior")
@@ -414,8 +426,8 @@ def analyse(
     >>> a = fl.analyse(RidgeClassifier().fit(X[50:], y[50:]), X[50:], y[50:])
     >>> a.scores.pair_auc > 0.95
     True
-    >>> [f.name for f in a.findings if f.severity != "info"]
-    ['copies']
+    >>> a.verdict
+    'trust'
     """
     options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
     if isinstance(model, Analysis):
@@ -432,7 +444,7 @@ def analysed(model: Any, X: Any, y: Any, options: Options | None = None) -> Anal
     """An analysis as it is, or that of a classifier on its rows."""
     options = Options() if options is None else options
     if not isinstance(model, Analysis):
-        return analyse(model, X, y, **{f.name: getattr(options, f.name) for f in fields(options)})
+        return analyse(model, X, y, **options.keywords)
     surplus = [*(name for name, value in (("X", X), ("y", y)) if value is not None), *options.given]
     if surplus:
         raise InputError(f"an Analysis has its data and options already: leave {words.listed(surplus)} out.")

@@ -23,10 +23,10 @@ from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
 
 def posterior_of_scores(
-    scores: ClassScores, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
+    rows: TrainingRows, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
 ) -> MulticlassAUCPosterior:
     """The posterior from honest scores; `counts` are all rows of each class."""
-    rows = TrainingRows(scores)
+    scores = rows.found
     return posterior_of_source(rows, counts, prior, multi_class, scores.method, notes, details_of(scores))
 
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from foldless.analysis import Options
 from foldless.cards import results
 from foldless.checks import as_number
 from foldless.comparison.difference import Difference
-from foldless.comparison.joint import How, Judged, judged
+from foldless.comparison.joint import Judged, judged
 from foldless.errors import InputError
 from foldless.results.auc import AUCPosterior
 
@@ -114,8 +115,8 @@ class Comparison:
 def compare(
     a: Any,
     b: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     rope: float = 0.0,
     method: Method = "auto",
@@ -132,9 +133,9 @@ def compare(
 
     Parameters
     ----------
-    a, b : fitted scikit-learn linear classifiers, Pipelines ending in one, or weights of shape (P,)
+    a, b : fitted scikit-learn linear classifiers, Pipelines ending in one, weights of shape (P,), or `Analysis`
         Any mixture of families, settings and columns; all rows of X must be those of both fits.
-    X, y : the data that both were fitted on
+    X, y : the data that both were fitted on; left out for two analyses
     rope : float
         Region of practical equivalence: differences of the AUCs up to this size count as equal.
     method, prior, groups, pos_label
@@ -165,7 +166,7 @@ def compare(
     """
     rope = checked_rope(rope)
     first, second = checked_names(names)
-    found = judged({first: a, second: b}, X, y, How(method, prior, groups, sample_weight, pos_label))
+    found = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
     return comparison_of(found, first, second, rope)
 
 
@@ -291,8 +292,8 @@ class Ranking:
 
 def compare_many(
     models: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     method: Method = "auto",
     prior: Any = None,
@@ -304,7 +305,7 @@ def compare_many(
 
     Parameters
     ----------
-    models : dict of fitted classifiers by name
+    models : dict of fitted classifiers, or of `Analysis`, by name
         Two or more, all fitted on the rows of X.
     X, y, method, prior, groups, sample_weight, pos_label
         As in `compare`.
@@ -334,7 +335,7 @@ def compare_many(
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
         raise InputError("two models have the same name: name each differently.")
-    found = judged(named, X, y, How(method, prior, groups, sample_weight, pos_label))
+    found = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
     chances = found.joint.prob_best()
     ranked = [Ranked(name, post, float(p)) for (name, post), p in zip(found.posteriors.items(), chances, strict=True)]
     return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), found)

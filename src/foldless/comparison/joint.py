@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,20 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from foldless.checks import Floats, known_method
+from foldless.analysis import Analysis, Options, analysed
+from foldless.checks import Floats
 from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.in_sample import in_sample_joint
 from foldless.comparison.paired import LEAST, TAIL_DF, PairedEvidence, center, paired_evidence, typical_gap, wins
-from foldless.errors import FoldlessWarning, TrustWarning, warn_user
-from foldless.estimate import auc_posterior
-from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.errors import InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
-from foldless.model.view import take_apart
 from foldless.results.auc import AUCPosterior
 from foldless.tables import refuse_stream
 
@@ -187,17 +182,6 @@ class Joint(Protocol):
         """For each model, the probability that it has the largest AUC."""
 
 
-@dataclass(frozen=True)
-class How:
-    """The question that is asked about every model; the fields are parameters of `auc_posterior`."""
-
-    method: Any = "auto"
-    prior: Any = None
-    groups: Any = None
-    sample_weight: Any = None
-    pos_label: Any = None
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
     """Every model's own posterior, the joint one, and what a reader must know."""
@@ -213,37 +197,63 @@ class Judged:
         return found.pop() if len(found) == 1 else "loo-surrogate"
 
 
-def judged(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
-    """Judge every model on the rows that all of them were fitted to."""
+def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judged:
+    """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    judge = _in_sample if known_method(how.method) == "in-sample" else _loo
-    return judge(models, X, y, how)
+    analyses = {name: analysed(model, *_data(model, X, y), _options(model, options)) for name, model in models.items()}
+    _refuse_several_classes(analyses)
+    _refuse_different_rows(analyses)
+    first = next(iter(analyses.values()))
+    posteriors = {name: each.auc for name, each in analyses.items()}
+    _emit(analyses)
+    if first.options.in_sample:
+        views = [each.two_classes for each in analyses.values()]
+        prior = first.options.prior
+        joint: Joint = in_sample_joint(views, Prior.paper() if prior is None else prior)
+        return Judged(posteriors, joint, _merged(posteriors))
+    loo = [each.leave_one_out for each in analyses.values()]
+    evidence = paired_evidence([each.removed for each in loo], [each.statistic for each in loo])
+    joint = LooJoint(evidence, EffectPrior.checked(first.options.prior))
+    return Judged(posteriors, joint, (*_merged(posteriors), *_near_one(posteriors)))
 
 
-def _loo(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
-    prior = EffectPrior.checked(how.prior)
-    found: dict[str, LeaveOneOut] = {}
-    posteriors = {}
-    for name, model in models.items():
-        view = take_apart(model, X, y, pos_label=how.pos_label)
-        found[name] = each = LeaveOneOut.of(view, prior, how.groups, how.sample_weight)
-        if each.strained is not None:
-            warn_user(f"{name}: {each.strained}", TrustWarning)
-        table_notes = quick_notes(view, X, each.removed.groups)
-        posteriors[name] = auc_answer(each, view.labels.n0, view.labels.n1, table_notes)
-    evidence = paired_evidence([f.removed for f in found.values()], [f.statistic for f in found.values()])
-    return Judged(posteriors, LooJoint(evidence, prior), (*_merged(posteriors), *_near_one(posteriors)))
+def _data(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    return (None, None) if isinstance(model, Analysis) else (X, y)
 
 
-def _in_sample(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        posteriors = {name: auc_posterior(model, X, y, **vars(how)) for name, model in models.items()}
-    for message in {str(w.message): w.message for w in caught if issubclass(w.category, FoldlessWarning)}.values():
-        warn_user(message)  # once, though it concerns every model
-    views = [take_apart(model, X, y, pos_label=how.pos_label) for model in models.values()]
-    joint = in_sample_joint(views, Prior.paper() if how.prior is None else how.prior)
-    return Judged(posteriors, joint, _merged(posteriors))
+def _options(model: Any, options: Options) -> Options | None:
+    """An analysis keeps its own; those that are given beside analyses concern the other models."""
+    return None if isinstance(model, Analysis) else options
+
+
+def _refuse_several_classes(analyses: Mapping[str, Analysis]) -> None:
+    for each in analyses.values():
+        _ = each.two_classes
+
+
+def _refuse_different_rows(analyses: Mapping[str, Analysis]) -> None:
+    """Models can be compared only on the rows, the method and the positive class that they share."""
+    first, *others = analyses.values()
+    labels = first.two_classes.labels
+    for other in others:
+        same_rows = np.array_equal(other.two_classes.labels.positive, labels.positive)
+        asked, of_first = other.options, first.options
+        if not same_rows or (asked.in_sample, asked.prior) != (of_first.in_sample, of_first.prior):
+            raise InputError(
+                "the analyses do not agree: compare models that were fitted to the same rows, and analysed with the "
+                "same method, prior and positive class."
+            )
+
+
+def _emit(analyses: Mapping[str, Analysis]) -> None:
+    """Each warning once; with the name of its model where it is not about the method."""
+    seen: set[str] = set()
+    for name, each in analyses.items():
+        for warning in each.warnings:
+            text = str(warning) if isinstance(warning, OptimismWarning) else f"{name}: {warning}"
+            if text not in seen:
+                seen.add(text)
+                warn_user(text, type(warning))
 
 
 def _merged(posteriors: Mapping[str, AUCPosterior]) -> tuple[str, ...]:

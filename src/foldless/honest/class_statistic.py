@@ -236,3 +236,16 @@ def rank_auc(scores: Floats, positive: Bools) -> float:
 
 def _members(codes: Ints, classes: Classes) -> Ints:
     return np.flatnonzero(np.isin(codes, classes))
+
+
+@dataclass(frozen=True, eq=False)
+class RememberedRows(TrainingRows):
+    """Honest scores as a source that works out each AUC once: several questions ask for the same ones."""
+
+    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
+
+    def component(self, score: int, first: Classes, second: Classes) -> Component:
+        key = (score, first, second)
+        if key not in self._known:
+            self._known[key] = super().component(score, first, second)
+        return self._known[key]

@@ -9,16 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from foldless.analysis import Options, analysed
 from foldless.checks import Floats, as_numbers
-from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.errors import InputError, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
 from foldless.laws.effect import GridEffect
-from foldless.model.view import take_apart
 from foldless.plan import sample_size
 from foldless.results.auc import AUCPosterior
 from foldless.tables import refuse_stream
@@ -141,8 +138,8 @@ class LearningCurve:
 
 def learning_curve(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     factors: Iterable[float] = (1, 2, 5),
     *,
     prior: EffectPrior | None = None,
@@ -164,7 +161,7 @@ def learning_curve(
     Parameters
     ----------
     estimator, X, y, groups, sample_weight, pos_label
-        As in `auc_posterior`.
+        As in `auc_posterior`; or an `Analysis` alone.
     factors : numbers from 1 on
     prior : EffectPrior, optional
 
@@ -187,14 +184,13 @@ def learning_curve(
     """
     refuse_stream(X, y, "learning_curve")
     times = _checked_factors(factors)
-    known = EffectPrior.checked(prior)
-    view = take_apart(estimator, X, y, pos_label=pos_label)
-    today = LeaveOneOut.of(view, known, groups, sample_weight)
-    if today.strained is not None:
-        warn_user(today.strained, TrustWarning)
-    n0, n1 = view.labels.n0, view.labels.n1
-    answer = auc_answer(today, n0, n1, quick_notes(view, X, today.removed.groups))
-    notes = answer.notes + _notes(times, n0 + n1, today.statistic.noise_share)
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior))
+    known = EffectPrior.checked(analysis.options.prior)
+    today, labels = analysis.leave_one_out, analysis.two_classes.labels
+    for warning in analysis.warnings:
+        warn_user(warning)
+    n0, n1 = labels.n0, labels.n1
+    notes = analysis.notes + _notes(times, n0 + n1, today.statistic.noise_share)
     effects = [grown(today.effect, today.statistic.noise_share, factor) for factor in times]
     sizes = [(round(n0 * factor), round(n1 * factor)) for factor in times]
     return LearningCurve(

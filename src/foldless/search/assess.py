@@ -3,40 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from foldless import checks, multiclass, words
+from foldless import checks, words
+from foldless.analysis import Analysis
 from foldless.checks import Floats
-from foldless.errors import InputError
-from foldless.estimate import auc_posterior
-from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer
-from foldless.honest.class_statistic import Classes, Component, TrainingRows
-from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
+from foldless.errors import FoldlessWarning, InputError
+from foldless.honest.class_statistic import Component, TrainingRows
+from foldless.honest.classes import evaluated_rows
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.posterior import EffectPrior
-from foldless.honest.scores import strain
 from foldless.honest.targets import LOG_ODDS, ClassScores, log_odds
-from foldless.model.view import has_several_classes, take_apart, take_classes_apart
+from foldless.model.view import ClassesView
 from foldless.results.auc import AUCPosterior
-from foldless.results.classes import MulticlassAUCPosterior
 
 # ---- One candidate judged: the posterior of its AUC, and what every row contributes to it.
-
-
-@dataclass(frozen=True)
-class Judge:
-    """How candidates are judged: the method, its prior, the groups of dependent rows, and what is averaged."""
-
-    method: str
-    prior: Any
-    groups: Any
-    multi_class: str = "ovo"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,32 +33,27 @@ class Assessment:
 
     posterior: AUCPosterior
     shares: Floats
-    strained: str | None = None
+    warnings: tuple[FoldlessWarning, ...] = ()
 
 
-def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> Assessment:
-    """Judge a fitted candidate on its training rows; gives the posterior of `auc_posterior`."""
-    if has_several_classes(estimator):
-        prior = judge.prior or EffectPrior.default()
-        how: dict[str, Any] = {"multi_class": judge.multi_class, "sample_weight": sample_weight}
-        return Assessment(*judge_classes(estimator, X, y, prior=prior, **how))
-    if judge.method == "in-sample":
-        posterior = auc_posterior(estimator, X, y, method="in-sample", prior=judge.prior, groups=judge.groups)
-        view = take_apart(estimator, X, y)
-        z, positive = view.scores(), view.labels.positive
-        return Assessment(posterior, _shares(z[positive][:, None] - z[~positive], *_places(positive)))
-    view = take_apart(estimator, X, y)
-    analysis = LeaveOneOut.of(view, judge.prior or EffectPrior.default(), judge.groups, sample_weight)
-    return from_analysis(analysis, view.labels.n0, view.labels.n1, quick_notes(view, X, analysis.removed.groups))
+def assess(analysis: Analysis) -> Assessment:
+    """Judge a fitted candidate by the posterior of `auc_posterior`."""
+    if isinstance(analysis.view, ClassesView):
+        return _assess_classes(analysis, analysis.view)
+    if analysis.options.in_sample:
+        z, positive = analysis.view.scores(), analysis.view.labels.positive
+        shares = _shares(z[positive][:, None] - z[~positive], *_places(positive))
+        return Assessment(analysis.auc, shares, analysis.warnings)
+    return Assessment(analysis.auc, shares_of_rows(analysis.leave_one_out), analysis.warnings)
 
 
-def from_analysis(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> Assessment:
-    """Judge honest scores."""
-    posterior, removed = auc_answer(analysis, n0, n1, table_notes), analysis.removed
+def shares_of_rows(analysis: LeaveOneOut) -> Floats:
+    """The share of each row, or of each group, in the estimate."""
+    removed = analysis.removed
     shares = _shares(removed.differences, removed.rows1, removed.rows0, removed.z.size)
-    if removed.groups is not None:
-        shares = np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
-    return Assessment(posterior, shares, analysis.strained)
+    if removed.groups is None:
+        return shares
+    return np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
 
 
 def _shares(diff: Floats, rows1: Any, rows0: Any, n: int) -> Floats:
@@ -97,32 +77,12 @@ def _places(positive: Any) -> tuple[Any, Any, int]:
 #     sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
 
 
-@dataclass(frozen=True, eq=False)
-class Remembered(TrainingRows):
-    """Honest scores as a source that works out each AUC once: the posterior and the shares ask for the same ones."""
-
-    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
-
-    def component(self, score: int, first: Classes, second: Classes) -> Component:
-        key = (score, first, second)
-        if key not in self._known:
-            self._known[key] = super().component(score, first, second)
-        return self._known[key]
-
-
-def judge_classes(
-    estimator: Any, X: Any, y: Any, *, prior: EffectPrior, multi_class: str, sample_weight: Any
-) -> tuple[MulticlassAUCPosterior, Floats, str | None]:
-    """The posterior of `auc_posterior`, the share of each row in its estimate, and what deserves a warning, if any."""
-    view = take_classes_apart(estimator, X, y)
-    found = remove_rows_of_classes(view, sample_weight=sample_weight)
-    source = Remembered(found)
-    counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
-    notes, details = view.notes + found.notes, multiclass.details_of(found)
-    posterior = multiclass.posterior_of_source(source, counts, prior, multi_class, found.method, notes, details)
+def _assess_classes(analysis: Analysis, view: ClassesView) -> Assessment:
+    rows = analysis.class_rows
     shares = np.zeros(view.codes.size)
-    shares[rows_of(found, view.codes)] = shares_of(components_of(source, len(counts), multi_class))
-    return posterior, shares, strain(found.notes, found.direction_cosine)
+    components = components_of(rows, len(analysis.class_scores.counts), analysis.options.multi_class)
+    shares[rows_of(analysis.class_scores, view.codes)] = shares_of(components)
+    return Assessment(analysis.auc, shares, analysis.warnings)
 
 
 def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:

@@ -17,11 +17,12 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from foldless import checks
+from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.honest.classes import NO_GROUPS
 from foldless.results.auc import AUCPosterior
-from foldless.search.assess import Assessment, Judge, average_auc
+from foldless.search.assess import Assessment, average_auc
 from foldless.search.outcome import Fitted
 from foldless.search.paths import Study
 from foldless.search.run import Found, Settings, run
@@ -236,10 +237,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self.multi_class,
         )
         _check_classes(y)
-        judge = Judge(self.method, self.prior, groups, self.multi_class)
-        study = Study(self.estimator, X, y, self._fit_params(params), judge)
+        options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
+        study = Study(self.estimator, X, y, self._fit_params(params), options)
         if study.several_classes:
-            _refuse_two_class_options(judge)
+            _refuse_two_class_options(options)
         found = run(study, self.param_grid, settings)
         self._keep(found)
         return self
@@ -349,11 +350,11 @@ def _check_classes(y: Any) -> None:
         )
 
 
-def _refuse_two_class_options(judge: Judge) -> None:
+def _refuse_two_class_options(options: Options) -> None:
     """What is there for two classes only is refused before anything is fitted."""
-    if judge.method == "in-sample":
+    if options.in_sample:
         raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
-    if judge.groups is not None:
+    if options.groups is not None:
         raise InputError(NO_GROUPS)
 
 

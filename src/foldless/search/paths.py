@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
+from foldless.analysis import Options, analysed
 from foldless.checks import Floats
-from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
+from foldless.errors import EstimatorError, InputError, warn_user
 from foldless.findings.quick import quick_notes
+from foldless.findings.scores import auc_answer
 from foldless.honest.design import Ints
 from foldless.honest.families import describe
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -23,7 +25,7 @@ from foldless.honest.removal import problem_at
 from foldless.honest.scores import MATERIAL, MAX_ROWS, Removed, checked_weight, evaluated_rows, removed_at
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
-from foldless.search.assess import Assessment, Judge, assess, from_analysis
+from foldless.search.assess import Assessment, assess, shares_of_rows
 from foldless.search.candidates import Family, Params, final_classifier, weakness
 from foldless.search.newton import Factor, Fit, Rotation, descend
 from foldless.search.outcome import Outcome, OwnFit, SharedFit, Tick, as_heard, listening
@@ -39,7 +41,7 @@ class Study:
     X: Any
     y: Any
     fit_params: Params
-    judge: Judge
+    options: Options
 
     @cached_property
     def several_classes(self) -> bool:
@@ -90,9 +92,10 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
     with listening() as heard:
         try:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
-            assessment = assess(fitted, study.X, study.y, study.judge, study.weight(fitted))
-            if assessment.strained is not None:
-                warn_user(assessment.strained, TrustWarning)
+            options = replace(study.options, sample_weight=study.weight(fitted))
+            assessment = assess(analysed(fitted, study.X, study.y, options))
+            for warning in assessment.warnings:
+                warn_user(warning)
         except Exception as err:
             return Outcome(index, "general", error=err, heard=as_heard(heard))
     return Outcome(index, "general", assessment, OwnFit(fitted), heard=as_heard(heard))
@@ -199,20 +202,20 @@ class Stage:
     rotation: Rotation
     rows: Ints
     codes: Ints | None
-    judge: Judge
+    options: Options
     table_notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, prototype: Prototype, judge: Judge) -> Stage | None:
+    def of(cls, prototype: Prototype, options: Options) -> Stage | None:
         """The stage of a family; None where the honest method does not know what its members minimise."""
         if prototype.template is None:
             return None
         positive = prototype.view.labels.positive
-        codes = None if judge.groups is None else checks.as_groups(judge.groups, positive, fewest=3)
+        codes = None if options.groups is None else checks.as_groups(options.groups, positive, fewest=3)
         checked_weight(prototype.weight, positive)
         rows = evaluated_rows(positive, codes, MAX_ROWS)
         table_notes = quick_notes(prototype.view, prototype.X, codes)
-        return cls(prototype, Rotation.of(prototype.template), rows, codes, judge, table_notes)
+        return cls(prototype, Rotation.of(prototype.template), rows, codes, options, table_notes)
 
     def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
         """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
@@ -224,13 +227,14 @@ class Stage:
         found, factor = self.settled(objective, fit)
         if found.direction_cosine < MATERIAL:
             return None
-        view, prior = self.prototype.view, self.judge.prior or EffectPrior.default()
+        view, prior = self.prototype.view, EffectPrior.checked(self.options.prior)
         try:
             removed = self.removed_at(objective, found)
         except EstimatorError:  # scores that overflow: scikit-learn's own fit may do better, or says so for itself
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, view.notes)
-        assessment = from_analysis(analysis, view.labels.n0, view.labels.n1, self.table_notes)
+        posterior = auc_answer(analysis, view.labels.n0, view.labels.n1, self.table_notes)
+        assessment = Assessment(posterior, shares_of_rows(analysis))
         return Visit(objective, fit, factor, assessment, removed.loo)
 
     def settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
@@ -268,7 +272,7 @@ def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outc
         try:
             # The strongest penalty is the easiest to fit.
             prototype = Prototype.of(study, family.params[order[0]], name)
-            stage = Stage.of(prototype, study.judge)
+            stage = Stage.of(prototype, study.options)
         except EstimatorError:  # an L1 penalty that leaves no weight, for one: a weaker one may leave some
             stage = None
         except Exception as err:  # what scikit-learn says of one member, it would say of all

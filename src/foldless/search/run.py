@@ -107,7 +107,7 @@ def _in_parallel(study: Study, found: list[Family], n_jobs: Any) -> Any:
 
 
 def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
-    if family.strength is not None and study.judge.method != "in-sample":
+    if family.strength is not None and not study.options.in_sample:
         return try_family(study, family, family.strength, tick)
     outcomes = []
     for index, params in zip(family.indices, family.params, strict=True):
