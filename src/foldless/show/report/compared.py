@@ -21,7 +21,7 @@ from foldless.show.search import SearchDisplay, candidates_of
 
 FOLDS = 5
 REASON_LETTERS = 300
-METHODS = {"foldless": "foldless", "cross_validation": f"{FOLDS}-fold CV", "paper": "the paper's, in-sample"}
+ROW_NAMES = {"foldless": "foldless", "cross_validation": f"{FOLDS}-fold CV", "paper": "the paper's, in-sample"}
 
 
 def comparison_part(case: Case) -> Part:
@@ -89,7 +89,7 @@ def _believed(optimism: str | None, above: float) -> str:
 
 
 def _comparison_picture(content: dict[str, Any], level: float) -> str:
-    rows = {name: content[key] for key, name in METHODS.items() if "skipped" not in content[key]}
+    rows = {name: content[key] for key, name in ROW_NAMES.items() if "skipped" not in content[key]}
     alt = "; ".join(f"{name} {words.estimate(r['auc'], r['low'], r['high'])}" for name, r in rows.items())
 
     def draw(ax: Any) -> None:
