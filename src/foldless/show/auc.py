@@ -25,7 +25,7 @@ NAME_LETTERS = 28  # in one line
 class AUCPosteriorDisplay(style.ModelsDisplay):
     """Posterior of the AUC, drawn: density, mean and credible interval, one row per model.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
     density is scaled to the height of its row, so compare places and widths, not heights. The notes of
     the posteriors are written under the axes.
 
@@ -110,7 +110,7 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
     def from_posterior(
         cls, posterior: Any, *, level: float = 0.95, name: Any = None, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Draw posteriors that are there already.
+        """Draw posteriors that were computed before.
 
         Parameters
         ----------
@@ -187,13 +187,13 @@ MOST_WRITTEN = 12  # classes up to which figures fit into the cells
 class PairwiseAUCDisplay(style.Display):
     """Mean AUC of each two classes by colour, with its credible interval written into the cell.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
     symmetric, so only its lower half is drawn. The notes of the posterior are written under the axes.
 
     Parameters
     ----------
     mean, low, high : arrays of shape (K, K)
-        Posterior means and the ends of their intervals; the diagonal is not looked at.
+        Posterior means and the ends of their intervals; the diagonal is ignored.
     classes : sequence of labels
     level : float
         Level of the intervals.

@@ -91,7 +91,7 @@ class ComparisonDisplay(style.Display):
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a comparison that is there already; `ax` and the rest as in `plot`."""
+        """Draw a comparison that was computed before; `ax` and the rest as in `plot`."""
         comparison = style.of_kind(comparison, Comparison, "foldless.compare(a, b, X, y)")
         shares = comparison.difference.beyond(comparison.rope)
         display = cls(_curve(comparison, level), comparison.rope, shares, comparison.names, comparison.notes)
@@ -224,7 +224,7 @@ class LearningCurveDisplay(style.Display):
 
     @classmethod
     def from_curve(cls, curve: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a curve that is there already; `ax` and the rest as in `plot`."""
+        """Draw a curve that was computed before; `ax` and the rest as in `plot`."""
         curve = style.of_kind(curve, LearningCurve, "foldless.learning_curve")
         points = curve.summary(level)["points"]
         mean, low, high = ([p[name] for p in points] for name in ("auc", "low", "high"))

@@ -68,7 +68,7 @@ SIZE = 5.4, 5.3
 class ROCPosteriorDisplay(style.ModelsDisplay):
     """Posterior of the ROC curve, drawn: mean, credible band, operating point, line of chance.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band
     holds each point of the curve with the given probability. The notes of the posteriors are written under
     the axes.
 
@@ -130,7 +130,7 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
             Level of the band and of the intervals.
         threshold : float, "own" or None
             Value of ``decision_function`` at which the operating point is drawn. "own" is where ``predict`` changes
-            its mind, mostly 0; bare weights have no threshold of their own. None draws no point.
+            from one class to the other, mostly 0; bare weights have no threshold of their own. None draws no point.
         name : str, optional
             Name of a single model; its class by default.
         ax, **kwargs
@@ -156,7 +156,7 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
         ax: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw posteriors that are there already.
+        """Draw posteriors that were computed before.
 
         Parameters
         ----------

@@ -14,7 +14,7 @@ from foldless.errors import InputError
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
-# ---- The table of a search as something that can be drawn: one parameter across, one line per setting of the others.
+# ---- The table of a search, ready to be drawn: one parameter across, one line per setting of the others.
 
 FARTHEST = 1e100
 DECADE = 10.0

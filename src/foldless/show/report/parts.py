@@ -123,7 +123,7 @@ def rates_part(case: Case) -> Part:
 
 
 def own_rates(case: Case) -> ErrorPosterior | str:
-    """The rates where ``predict`` changes its mind; or why they are not known."""
+    """The rates at the classifier's own threshold, or why they are not known."""
     reason = NO_THRESHOLD if case.is_weights else why_unknown(case.analysis.estimator)
     return case.analysis.error() if reason is None else reason
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from foldless import words
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Options, analysed
 from foldless.cards.drawing import card
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
@@ -82,16 +81,13 @@ Progress = Callable[[str], object]
 
 
 class Chapter(NamedTuple):
-    """A part of the report: its name in the summary, what it is called while it is made, and who makes it.
-
-    `emits` says that the maker emits warnings, as scikit-learn does where clones are fitted.
-    """
+    """A part of the report: its name in the summary, what it is called while it is made, and who makes it."""
 
     name: str
     what: str
     make: Callable[[Case], Part]
     two_classes_only: bool = False
-    emits: bool = False
+    emits: bool = False  # warnings: of clones that are fitted, or of a public function
 
 
 # In the order of the page.
@@ -135,10 +131,10 @@ def report(
     The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold, 5-fold cross-validation and the paper's
     estimator beside it, a search over the penalty, the diagnosis, what more rows would bring, the most weighted
     features, the data, and a paragraph of methods for a manuscript. The page needs neither network nor JavaScript, and
-    its bytes depend on nothing but the arguments and the versions. With more than two classes the AUC is the
-    average over pairs, and parts that exist for two classes only say so.
+    its bytes depend only on the arguments and the versions. With more than two classes the AUC is an average, and
+    parts that exist for two classes only say so.
 
-    Unlike the other functions it fits: clones of `estimator`, for the cross-validation and for the search.
+    Everything but the cross-validation and the search, which fit clones of `estimator`, is read off one `Analysis`.
 
     Parameters
     ----------
@@ -188,12 +184,12 @@ def report(
     >>> sorted(report.summary())[:3]
     ['auc', 'classifier', 'command']
     """
-    given = estimator if isinstance(estimator, Analysis) else None
-    refuse_stream(*((X, y) if given is None else (given.X, given.y)), "report")
+    refuse_stream(X, y, "report")
     page.require_extras()
     target = None if path is None else writable(path)
     own_notes = _sentences(notes)
     analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label))
+    refuse_stream(analysis.X, analysis.y, "report")
     if analysis.options.in_sample:
         raise InputError("a report shows the in-sample estimate beside its own: leave method='in-sample' out.")
     case = Case.of(analysis, level, feature_names, seed, search)
@@ -233,31 +229,23 @@ def _made(case: Case, progress: Progress | None) -> tuple[dict[str, Part], list[
     for chapter in CHAPTERS:
         if progress is not None:
             progress(chapter.what)
-        with _recorded(chapter.emits) as texts:
-            made[chapter.name] = _part(chapter, case)
+        made[chapter.name], texts = _part(chapter, case)
         for text in texts:
             doubts.setdefault(text, f"{chapter.what}: {text}")
     on_page = {text for part in made.values() for text in _texts(part.content)}
     return made, [doubt for text, doubt in doubts.items() if text not in on_page]
 
 
-def _part(chapter: Chapter, case: Case) -> Part:
+def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
+    """The part, and the warnings that its maker emits, as texts."""
     if chapter.two_classes_only and not case.two_classes:
-        return Part.skipped("For two classes only.")
-    return chapter.make(case)
-
-
-@contextmanager
-def _recorded(emits: bool) -> Iterator[list[str]]:
-    """The warnings of a chapter as texts in place of warnings, if it emits any."""
-    texts: list[str] = []
-    if not emits:
-        yield texts
-        return
+        return Part.skipped("For two classes only."), []
+    if not chapter.emits:
+        return chapter.make(case), []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield texts
-    texts += [_one_line(warning.message) for warning in caught]
+        part = chapter.make(case)
+    return part, [_one_line(warning.message) for warning in caught]
 
 
 def _one_line(text: Any) -> str:
