@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pydoc
 import sys
 import warnings
 
@@ -215,6 +216,34 @@ def test_roc_in_sample_takes_its_prior(data, model):
     flat = fl.ROCPosteriorDisplay.from_estimator(model, X, y, prior=fl.EffectPrior.flat())
     expected = fl.roc_posterior(model, X, y, prior=fl.EffectPrior.flat())
     np.testing.assert_array_equal(flat.line_.get_ydata(), expected.mean(flat.line_.get_xdata()))
+
+
+# ---- one analysis
+
+
+def test_an_analysis_is_drawn_as_the_classifier_it_is_of(data, model):
+    """Same curves and the same name; it has its data and options already."""
+    X, y, _ = data
+    analysis = fl.analyse(model, X, y, prior=fl.EffectPrior.flat())
+    for display in (fl.AUCPosteriorDisplay, fl.ROCPosteriorDisplay):
+        shown = display.from_estimator(analysis)
+        expected = display.from_estimator(model, X, y, prior=fl.EffectPrior.flat())
+        np.testing.assert_array_equal(shown.line_.get_data(), expected.line_.get_data())
+        assert list(shown.curves) == ["LogisticRegression"]
+        assert list(display.from_estimator({"mine": analysis}).curves) == ["mine"]
+        with pytest.raises(fl.InputError, match="leave 'X', 'y', 'method' out"):
+            display.from_estimator(analysis, X, y, method="in-sample")
+
+
+def test_curve_and_operating_point_are_of_one_analysis(data, model, monkeypatch):
+    """The classifier is taken apart once and its rows are removed once."""
+    calls = []
+    for name in ("foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"):
+        function = pydoc.locate(name)
+        monkeypatch.setattr(name, lambda *a, f=function, n=name, **k: calls.append(n) or f(*a, **k))
+    shown = fl.ROCPosteriorDisplay.from_estimator(model, *data[:2])
+    assert shown.point_ is not None
+    assert sorted(calls) == ["foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"]
 
 
 # ---- notes and warnings

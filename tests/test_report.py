@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import pydoc
 from email.message import Message
 
 import numpy as np
@@ -25,9 +26,11 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
 from data import alternating
-from foldless.show.report import compared, data, methods, page, parts
-from foldless.show.report.case import Case, written
-from foldless.show.report.compared import grid_around
+from foldless.show.report import data, methods, page
+from foldless.show.report.compared import comparison_part, grid_around, search_part
+from foldless.show.report.data import data_part, features_part
+from foldless.show.report.methods import written
+from foldless.show.report.parts import Case, rates_part
 from foldless.words import cleaned, plain, times_in_100
 from sklearn_versions import l1
 
@@ -60,10 +63,10 @@ def brief(*args, **kwargs):
     return fl.report(*args, search=False, **kwargs).summary()
 
 
-def part(module, model, A, b, **options):
+def part(make, model, A, b, **options):
     """The content of one part alone."""
-    usual = {"groups": None, "sample_weight": None, "pos_label": None, "level": 0.95, "feature_names": None}
-    return plain(module.part(Case.of(model, A, b, **{**usual, "seed": 0, "search": True, **options})).content)
+    usual = {"level": 0.95, "feature_names": None, "seed": 0, "search": True}
+    return plain(make(Case.of(fl.analyse(model, A, b), **{**usual, **options})).content)
 
 
 # ---- the numbers are those of the API
@@ -232,6 +235,53 @@ def test_all_content_is_on_the_page(found, summary):
     assert all(feature["name"] in html for feature in summary["features"]["top"])
 
 
+# ---- one analysis
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """Names of the expensive steps, one entry per call."""
+    names = []
+    for place in ("foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"):
+        step = pydoc.locate(place)
+        monkeypatch.setattr(place, lambda *a, f=step, **k: names.append(f.__name__) or f(*a, **k))
+    return names
+
+
+def test_a_report_is_read_off_one_analysis(calls):
+    """The classifier is taken apart once and its rows are removed once, whatever the number of parts."""
+    fl.report(MODEL, X, Y, search=False)
+    assert sorted(calls) == ["remove_rows", "take_apart"]
+
+
+def test_a_report_takes_an_analysis(summary, calls):
+    """Nothing is computed again, and the content is that of the classifier; data and options are left out."""
+    analysis = fl.analyse(MODEL, X, Y, pos_label="ill")
+    expected = {"auc": analysis.auc.mean, "verdict": analysis.verdict}
+    del calls[:]
+    options = {"level": 0.9, "feature_names": NAMES, "data_name": "study.csv", "seed": 5}
+    s = brief(analysis, **options)
+    assert calls == []
+    assert (s["auc"]["auc"], s["verdict"]) == (expected["auc"], expected["verdict"])
+    same = [name for name in s if name not in ("search", "command")]
+    assert {name: s[name] for name in same} == {name: summary[name] for name in same}
+    with pytest.raises(fl.InputError, match="leave 'X', 'y', 'groups' out"):
+        fl.report(analysis, X, Y, groups=np.arange(60))
+    with pytest.raises(fl.InputError, match="in-sample"):
+        fl.report(fl.analyse(MODEL, X, Y, method="in-sample"))
+
+
+def test_options_that_only_an_analysis_has_are_told():
+    """The prior and the average over classes are in the methods and in the call."""
+    s = brief(fl.analyse(MODEL, X, Y, prior=fl.EffectPrior.flat()))
+    assert f"with the prior {fl.EffectPrior.flat()!r} on that separation" in s["methods"]["text"]
+    assert s["command"]["text"].startswith("foldless.report(foldless.analyse(estimator, X, y, prior=EffectPrior")
+    A, b = load_iris(return_X_y=True)
+    s = brief(fl.analyse(RidgeClassifier().fit(A[::3], b[::3]), A[::3], b[::3], multi_class="ovr"))
+    assert "average area under the ROC curve (AUC) of each class against the rest" in s["methods"]["text"]
+    assert not any("Hand" in work for work in s["methods"]["references"])
+
+
 # ---- other classifiers and data
 
 
@@ -248,7 +298,7 @@ def test_bare_weights():
 def test_a_selection_in_the_pipeline_keeps_names_and_counts_zeros():
     """Weights are mapped back to all columns; the selected ones keep their names."""
     model = make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression()).fit(X, Y)
-    found = part(data, model, X, Y, feature_names=NAMES)
+    found = part(features_part, model, X, Y, feature_names=NAMES)
     chosen = [name for name, kept in zip(NAMES, model[1].get_support(), strict=True) if kept]
     assert sorted(f["name"] for f in found["top"]) == chosen
     assert (found["nonzero"], found["features"]) == (3, 8)
@@ -257,7 +307,7 @@ def test_a_selection_in_the_pipeline_keeps_names_and_counts_zeros():
 def test_without_a_scaler_weights_are_made_comparable():
     """Weight times standard deviation, and the page says that there is no scaler."""
     model = RidgeClassifier().fit(X, Y)
-    found = part(data, model, X, Y)
+    found = part(features_part, model, X, Y)
     expected = np.sort(np.abs(model.coef_.ravel() * X.std(axis=0)))[::-1]
     assert [abs(f["weight"]) for f in found["top"]] == pytest.approx(expected)
     assert "No scaler" in found["unit"]
@@ -267,7 +317,7 @@ def test_without_a_scaler_weights_are_made_comparable():
 def test_a_scaler_behind_a_selection_is_not_denied():
     """The weights act on the columns before the selection, in other units than the scaler's."""
     model = make_pipeline(SelectKBest(k=3), MinMaxScaler(), LogisticRegression()).fit(X, Y)
-    assert "(MinMaxScaler) is allowed for" in part(data, model, X, Y)["unit"]
+    assert "(MinMaxScaler) is allowed for" in part(features_part, model, X, Y)["unit"]
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -279,7 +329,7 @@ def test_frames_with_text_and_missing_values(kind):
     columns = make_column_transformer((numeric, ["age", "bmi"]), (OneHotEncoder(sparse_output=False), ["sex"]))
     table = frame if kind == "pandas" else pl.from_pandas(frame)
     model = make_pipeline(columns, LogisticRegression()).fit(table, Y)
-    seen, top = part(data, model, table, Y), part(data, model, table, Y)
+    seen, top = part(data_part, model, table, Y), part(features_part, model, table, Y)
     assert (seen["constant"]["names"], seen["missing"]["names"], seen["text"]["names"]) == (["unit"], ["bmi"], ["sex"])
     assert seen["missing_values"] == 7
     assert {"pipeline__age", "onehotencoder__sex_f"} <= {f["name"] for f in top["top"]}
@@ -300,7 +350,7 @@ def test_arrays_with_missing_and_constant_columns():
 def test_sparse_data():
     """Zeros that are not stored count as values."""
     A = sp.csr_matrix(np.maximum(X, 0))
-    found = part(data, LogisticRegression(max_iter=1000).fit(A, Y), A, Y)
+    found = part(data_part, LogisticRegression(max_iter=1000).fit(A, Y), A, Y)
     assert found["sparse"]
     assert found["constant"]["count"] == 0
 
@@ -338,19 +388,22 @@ def test_more_than_two_classes():
     found = fl.report(model, A, b)
     s = found.summary()
     post = fl.auc_posterior(model, A, b)
-    assert (s["auc"]["auc"], s["verdict"]) == (post.mean, None)
+    diagnosis = fl.diagnose(model, A, b)
+    assert (s["auc"]["auc"], s["verdict"]) == (post.mean, diagnosis.verdict)
+    assert s["diagnosis"]["findings"] == plain(diagnosis.summary()["findings"])
     assert s["auc"]["weakest"] == list(post.pairwise.weakest())
-    assert all("two classes only" in s[name]["skipped"] for name in ("roc", "rates", "comparison", "diagnosis"))
+    assert all("two classes only" in s[name]["skipped"] for name in ("roc", "rates", "comparison"))
     assert "two classes only" in s["learning_curve"]["skipped"]
     assert s["search"]["brief"] == "alpha"
     assert {f["class"] for f in s["features"]["top"]} <= {0, 1, 2}
     for first, second in post.pairwise:
         assert f"{post.pairwise[first, second].mean:.3f}" in found.html
     assert any("Hand" in work for work in s["methods"]["references"])
-    assert "no verdict" in repr(found)
-    for heading in ("roc", "rates", "comparison", "diagnosis", "learning"):
+    assert f"verdict {diagnosis.verdict!r}" in repr(found)
+    for heading in ("roc", "rates", "comparison", "learning"):
         assert f'<h2 id="{heading}">' not in found.html
-    assert found.html.count("for two classes only") == 2  # of the verdict, and once of all parts together
+    assert '<h2 id="diagnosis">' in found.html
+    assert found.html.count("for two classes only") == 1  # once of all parts together
 
 
 def test_a_search_that_does_not_apply_to_several_classes_has_no_heading():
@@ -382,7 +435,7 @@ def test_the_search_goes_on_where_an_l1_penalty_leaves_no_weight(solver):
     Z = StandardScaler().fit_transform(X)
     model = LogisticRegression(C=0.1, **l1(), solver=solver, max_iter=5000).fit(Z, Y)
     with pytest.warns(fl.TrustWarning, match="could not be judged"):
-        judged = [row["auc"] for row in part(compared, model, Z, Y)["candidates"]]
+        judged = [row["auc"] for row in part(search_part, model, Z, Y)["candidates"]]
     assert judged[0] is None
     assert judged[-1] > 0.5
 
@@ -390,7 +443,7 @@ def test_the_search_goes_on_where_an_l1_penalty_leaves_no_weight(solver):
 @pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LogisticRegression(C=np.inf, max_iter=5000)])
 def test_no_penalty_to_search_over(model):
     """A sentence instead of the search."""
-    assert "no penalty" in part(compared, model.fit(X, Y), X, Y)["skipped"]
+    assert "no penalty" in part(search_part, model.fit(X, Y), X, Y)["skipped"]
 
 
 class Platt(RidgeClassifier):
@@ -404,15 +457,15 @@ class Platt(RidgeClassifier):
 def test_a_threshold_of_its_own_is_not_passed_over():
     """Rates at a decision of 0 would not be those of this classifier; where its own is unknown, there are none."""
     model = FixedThresholdClassifier(LogisticRegression(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
-    assert part(parts, model, X[:, :3], Y)["threshold"] == pytest.approx(np.log(0.3 / 0.7))
+    assert part(rates_part, model, X[:, :3], Y)["threshold"] == pytest.approx(np.log(0.3 / 0.7))
     platt = FixedThresholdClassifier(Platt(), threshold=0.3, pos_label="well").fit(X[:, :3], Y)
-    assert "no known function of its decision_function" in part(parts, platt, X[:, :3], Y)["skipped"]
+    assert "no known function of its decision_function" in part(rates_part, platt, X[:, :3], Y)["skipped"]
 
 
 def test_too_few_rows_for_five_folds():
     """The comparison says why cross-validation is not there; our own number and the paper's are."""
     y = np.array(["a"] * 9 + ["b"] * 3)
-    found = part(compared, RidgeClassifier().fit(X[:12, :2], y), X[:12, :2], y)
+    found = part(comparison_part, RidgeClassifier().fit(X[:12, :2], y), X[:12, :2], y)
     assert "at least 5 rows" in found["cross_validation"]["skipped"]
     assert found["foldless"]["auc"] > 0
     assert found["paper"]["auc"] > 0

@@ -33,7 +33,7 @@ def card(
     notes: Iterable[str] = (),
     remark: str = "",
 ) -> str:
-    """One result as HTML. Every text is escaped here; `picture` is markup from `svg`.
+    """One result as HTML. Every text is escaped here; `picture` is markup of one of the pictures below.
 
     Examples
     --------
@@ -41,13 +41,19 @@ def card(
     True
     """
     parts = [
-        f'<div style="font-weight:600">{escape(title)}</div>',
-        f'<div style="font-size:17px;margin:2px 0 6px">{escape(figure)}</div>',
         f'<div style="{ROW}">{_picture(picture)}<div style="flex:1 1 250px;min-width:0">{_facts(facts)}</div></div>',
         *(_note(note) for note in dict.fromkeys(notes)),
         f'<div style="margin-top:6px;opacity:0.75">{escape(remark)}</div>' if remark else "",
     ]
-    return f'<div class="foldless" style="{FRAME}">{"".join(parts)}</div>'
+    return framed(title, escape(figure), parts)
+
+
+def framed(title: str, figure: str, parts: Iterable[str]) -> str:
+    """Title, figure and parts in a frame; figure and parts are markup already."""
+    head = (
+        f'<div style="font-weight:600">{escape(title)}</div><div style="font-size:17px;margin:2px 0 6px">{figure}</div>'
+    )
+    return f'<div class="foldless" style="{FRAME}">{head}{"".join(parts)}</div>'
 
 
 def _picture(markup: str) -> str:
@@ -116,10 +122,14 @@ class DensityCurve:
 
     @property
     def shaded(self) -> tuple[Floats, Floats]:
-        """The part of the outline inside the interval, cut exactly at its ends."""
+        """The part of the outline inside the interval."""
+        return self.between(self.low, self.high)
+
+    def between(self, low: float, high: float) -> tuple[Floats, Floats]:
+        """The part of the outline from `low` to `high`, cut exactly there."""
         x, y = self.outline
-        inside = (x > self.low) & (x < self.high)
-        ends = np.array([self.low, self.high])
+        inside = (x > low) & (x < high)
+        ends = np.array([low, high])
         at = np.interp(ends, x, y)
         return np.concatenate([ends[:1], x[inside], ends[1:]]), np.concatenate([at[:1], y[inside], at[1:]])
 
@@ -165,7 +175,7 @@ WIDTH, HEIGHT, FOOT = 250.0, 64.0, 15.0
 LETTERS = 'font-size="10" fill="currentColor" fill-opacity="0.75"'
 
 
-def _svg(width: float, height: float, description: str, body: str) -> str:
+def svg(width: float, height: float, description: str, body: str) -> str:
     return (
         f'<svg role="img" aria-label="{escape(description)}" xmlns="http://www.w3.org/2000/svg" width="{width:g}" '
         f'height="{height:g}" viewBox="0 0 {width:g} {height:g}" style="max-width:100%;height:auto;overflow:visible">'
@@ -194,56 +204,56 @@ BAR = f'stroke="{BLUE}" stroke-opacity="0.5" stroke-width="4"'
 DASHED = f'{FAINT} stroke-dasharray="3 3"'
 
 
+def _ends(left: float, right: float, mark: float | None) -> list[str]:
+    """The ends of the axis labelled, and a dashed line at `mark` where that is in view."""
+    ends = [_text(0, HEIGHT + FOOT, f"{left:.3g}", "start"), _text(WIDTH, HEIGHT + FOOT, f"{right:.3g}", "end")]
+    if mark is None or not left < mark < right:
+        return ends
+    at = (mark - left) / (right - left) * WIDTH
+    apart = 30 < at < WIDTH - 30
+    return [*ends, _line(at, 4, at, HEIGHT, DASHED), *([_text(at, HEIGHT + FOOT, f"{mark:g}")] if apart else [])]
+
+
 def density(curve: DensityCurve, chance: float | None = None) -> str:
     """A density with its interval shaded, its mean as a dot, and the ends of the axis labelled."""
     left, right = float(curve.edges[0]), float(curve.edges[-1])
-    base, top = HEIGHT, float(curve.heights.max()) or 1.0
+    top = float(curve.heights.max()) or 1.0
 
-    def across(a: Floats) -> Floats:
-        return (np.asarray(a) - left) / (right - left) * WIDTH
+    def placed(x: Floats, heights: Floats) -> tuple[Floats, Floats]:
+        return (x - left) / (right - left) * WIDTH, HEIGHT - heights / top * (HEIGHT - 8)
 
-    def up(h: Floats) -> Floats:
-        return base - np.asarray(h) / top * (HEIGHT - 8)
-
-    (x, y), (sx, sy) = curve.outline, curve.shaded
-    area = f"{_points(across(sx), up(sy))} {across(sx[-1:])[0]:.1f},{base:.1f} {across(sx[:1])[0]:.1f},{base:.1f}"
-    mean = float(across(np.array([curve.mean]))[0])
+    outline, shaded = placed(*curve.outline), placed(*curve.shaded)
+    low, high = float(shaded[0][0]), float(shaded[0][-1])
     body = [
-        f'<polygon points="{area}" fill="{BLUE}" fill-opacity="0.3"/>',
-        f'<polyline points="{_points(across(x), up(y))}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>',
-        _line(0, base, WIDTH, base, FAINT),
+        f'<polygon points="{_points(*shaded)} {high:.1f},{HEIGHT:.1f} {low:.1f},{HEIGHT:.1f}" fill="{BLUE}" '
+        f'fill-opacity="0.3"/>',
+        f'<polyline points="{_points(*outline)}" fill="none" stroke="{BLUE}" stroke-width="1.5"/>',
+        _line(0, HEIGHT, WIDTH, HEIGHT, FAINT),
         # Under a spike the shaded area is invisible; the bar shows the interval whatever the shape.
-        _line(float(across(sx[:1])[0]), base, float(across(sx[-1:])[0]), base, BAR),
-        _dot(mean, base),
-        _text(0, base + FOOT, f"{left:.3g}", "start"),
-        _text(WIDTH, base + FOOT, f"{right:.3g}", "end"),
+        _line(low, HEIGHT, high, HEIGHT, BAR),
+        _dot((curve.mean - left) / (right - left) * WIDTH, HEIGHT),
+        *_ends(left, right, chance),
     ]
-    if chance is not None and left < chance < right:
-        at = float(across(np.array([chance]))[0])
-        body.append(_line(at, 4, at, base, DASHED))
-        if 30 < at < WIDTH - 30:
-            body.append(_text(at, base + FOOT, f"{chance:g}"))
     label = f"density; mean {words.rate(curve.mean)}, interval {words.span(curve.low, curve.high)}"
-    return _svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
 
 
 def intervals(rates: Mapping[str, tuple[float, float, float]]) -> str:
     """One row per rate (mean, low, high) on a common axis from 0 to 1."""
     indent, step = 68.0, 17.0
-    length, base = WIDTH - indent - 6, step * len(rates) + 4
-    body = [
-        _line(indent + length * t, 2, indent + length * t, base, FAINT + ' stroke-width="0.5"') for t in (0, 0.5, 1)
-    ]
-    body += [_text(indent + length * t, base + FOOT, f"{t:g}") for t in (0, 0.5, 1)]
+    base, ticks = step * len(rates) + 4, (0, 0.5, 1)
+
+    def across(rate: float) -> float:
+        return indent + (WIDTH - indent - 6) * rate
+
+    body = [_line(across(t), 2, across(t), base, FAINT + ' stroke-width="0.5"') for t in ticks]
+    body += [_text(across(t), base + FOOT, f"{t:g}") for t in ticks]
     for row, (name, (mean, low, high)) in enumerate(rates.items()):
         y = step * (row + 0.5) + 2
-        body += [
-            _text(indent - 8, y + 3.5, name, "end"),
-            _line(indent + length * low, y, indent + length * high, y, BAR),
-        ]
-        body.append(_dot(indent + length * mean, y))
+        body += [_text(indent - 8, y + 3.5, name, "end"), _line(across(low), y, across(high), y, BAR)]
+        body.append(_dot(across(mean), y))
     label = "; ".join(f"{name} {words.rate(m)}, {words.span(lo, hi)}" for name, (m, lo, hi) in rates.items())
-    return _svg(WIDTH, base + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, base + FOOT + 4, label, "".join(body))
 
 
 def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
@@ -251,10 +261,10 @@ def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
     side, pad = 120.0, 4.0
 
     def x(f: Floats) -> Floats:
-        return pad + np.asarray(f) * side
+        return pad + f * side
 
     def y(t: Floats) -> Floats:
-        return pad + (1 - np.asarray(t)) * side
+        return pad + (1 - t) * side
 
     band = f"{_points(x(fpr), y(high))} {_points(x(fpr[::-1]), y(low[::-1]))}"
     body = [
@@ -264,7 +274,7 @@ def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
         f'<polyline points="{_points(x(fpr), y(mean))}" fill="none" stroke="{BLUE}" stroke-width="1.8"/>',
         _text(pad + side / 2, pad + side + 13, "false positive rate"),
     ]
-    return _svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", "".join(body))
+    return svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", "".join(body))
 
 
 def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
@@ -278,12 +288,6 @@ def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
         for k, h in enumerate(tall)
     )
     left, right = float(edges[0]), float(edges[-1])
-    body = [bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT)]
-    body += [_text(0, HEIGHT + FOOT, f"{left:.3g}", "start"), _text(WIDTH, HEIGHT + FOOT, f"{right:.3g}", "end")]
-    if left < 0 < right:
-        at = -left / (right - left) * WIDTH
-        body.append(_line(at, 4, at, HEIGHT, DASHED))
-        if 30 < at < WIDTH - 30:
-            body.append(_text(at, HEIGHT + FOOT, "0"))
+    body = [bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT), *_ends(left, right, 0.0)]
     label = f"histogram of {len(values)} scores from {left:.3g} to {right:.3g}"
-    return _svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))

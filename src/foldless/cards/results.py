@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from foldless import words
 from foldless.cards import drawing
-from foldless.cards.drawing import FRAME, RULE, card, density_curve
+from foldless.cards.drawing import ALERT, BLUE, RULE, card, density_curve, framed
 
-if TYPE_CHECKING:
-    from foldless.comparison.answers import Comparison, Ranking
-
-
-# ---- One function per kind of result: what of it is worth a reader's eye, as a card.
+# ---- Answers: of each what is worth a reader's eye.
 
 LEVEL = 0.95
-FPR = (0.05, 0.1, 0.2)
+CARD_FPR = (0.05, 0.1, 0.2)
 CURVE = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 0.1, 25), np.linspace(0.1, 1.0, 25)]))
 DERIVED_BINS = 60  # the cdf of a derived rate costs a quadrature each time
 # A rate taken out of its result has no notes of its own, and must not look as if there were none.
@@ -33,11 +29,7 @@ METHODS = {
 
 def auc_posterior(post: Any) -> str:
     """An `AUCPosterior`."""
-    facts = {
-        "sd": words.rate(post.sd),
-        "P(AUC > 0.5)": words.rate(post.prob_above(0.5)),
-        **_origin(post),
-    }
+    facts = {"sd": words.rate(post.sd), "P(AUC > 0.5)": words.rate(post.prob_above(0.5)), **_origin(post)}
     if post.details.get("groups"):
         facts["groups"] = str(post.details["groups"])
     picture = drawing.density(density_curve(post, LEVEL), chance=0.5)
@@ -62,47 +54,41 @@ def derived_rate(rate: Any) -> str:
 def roc_posterior(roc: Any) -> str:
     """A `ROCPosterior`."""
     area = roc.partial_auc(1.0, LEVEL)
-    points = [(f"TPR at FPR {fpr:g}", roc.tpr_at(fpr, LEVEL)) for fpr in FPR]
-    facts = {name: words.estimate(*at) for name, at in points}
+    facts = {f"TPR at FPR {fpr:g}": words.estimate(*roc.tpr_at(fpr, LEVEL)) for fpr in CARD_FPR}
     picture = drawing.roc(CURVE, roc.mean(CURVE), *roc.band(CURVE, LEVEL))
-    return card(
-        "ROC curve on new data", f"AUC {_figure(*area)}", {**facts, **_origin(roc)}, picture=picture, notes=roc.notes
-    )
+    facts |= _origin(roc)
+    return card("ROC curve on new data", f"AUC {_figure(*area)}", facts, picture=picture, notes=roc.notes)
 
 
 def error_posterior(post: Any) -> str:
     """An `ErrorPosterior`: the five rates at its threshold."""
-    found = post.summary(LEVEL)
-    rates = {name: found[name] for name in ("error", "sensitivity", "specificity", "ppv", "npv")}
-    rows = {_short(name): (r["mean"], r["low"], r["high"]) for name, r in rates.items()}
-    facts = {n: words.estimate(*row) for n, row in rows.items()}
+    summary = post.summary(LEVEL)
+    names = {"error": "error", "sensitivity": "sensitivity", "specificity": "specificity", "ppv": "PPV", "npv": "NPV"}
+    rows = {name: tuple(summary[key][x] for x in ("mean", "low", "high")) for key, name in names.items()}
+    facts = {name: words.estimate(*row) for name, row in rows.items()}
     facts |= {"threshold": f"{post.threshold:g}", "prevalence": f"{post.prevalence:.3g}", **_origin(post)}
-    return card(
-        "Error rate on new data", _figure(*rows["error"]), facts, picture=drawing.intervals(rows), notes=post.notes
-    )
+    picture = drawing.intervals(rows)
+    return card("Error rate on new data", _figure(*rows["error"]), facts, picture=picture, notes=post.notes)
 
 
-def honest_scores(found: Any) -> str:
+def honest_scores(honest: Any) -> str:
     """`HonestScores`."""
     facts = {
-        "rows": str(len(found.scores)),
-        "noise share": f"{found.noise_share:.2f} of the variance of the scores comes from the training set",
-        "method": METHODS.get(found.method, found.method),
+        "rows": str(len(honest.scores)),
+        "noise share": f"{honest.noise_share:.2f} of the variance of the scores comes from the training set",
+        "method": _method(honest),
     }
-    return card(
-        "Honest scores",
-        f"leave-pair-out AUC {words.share(found.pair_auc)}",
-        facts,
-        picture=drawing.histogram(found.scores),
-        notes=found.notes,
-        remark="Do not pool the scores into an AUC: the class balance moves with the removed row.",
-    )
+    figure = f"leave-pair-out AUC {words.share(honest.pair_auc)}"
+    remark = "Do not pool the scores into an AUC: the class balance moves with the removed row."
+    picture = drawing.histogram(honest.scores)
+    return card("Honest scores", figure, facts, picture=picture, notes=honest.notes, remark=remark)
 
 
 def auc_estimate(estimate: Any, interval: tuple[float, float] | None, reason: str) -> str:
     """An `AUCEstimate` of a baseline, with its interval or the reason why it has none."""
     level = words.percent(LEVEL)
-    facts = {f"{level} interval": f"none: {reason}" if interval is None else _plain_span(*interval)}
+    span = f"none: {reason}" if interval is None else " to ".join(words.share(end) for end in interval)
+    facts = {f"{level} interval": span}
     if estimate.se is not None:
         facts["standard error"] = f"{estimate.se:.4g}"
     scalars = {k: v for k, v in estimate.details.items() if isinstance(v, bool | int | float | str)}
@@ -119,18 +105,15 @@ def _figure(mean: float, low: float, high: float) -> str:
 
 
 def _origin(post: Any) -> dict[str, str]:
-    return {
-        "rows": f"{post.n1} positive, {post.n0} negative",
-        "method": METHODS.get(post.method, post.method),
-    }
+    return {"rows": f"{post.n1} positive, {post.n0} negative", "method": _method(post)}
 
 
-def _short(name: str) -> str:
-    return name.upper() if name in ("ppv", "npv") else name
+def _method(result: Any) -> str:
+    return str(METHODS.get(result.method, result.method))
 
 
-def _plain_span(low: float, high: float) -> str:
-    return f"{words.share(low)} to {words.share(high)}"
+def _estimate(rate: Any) -> str:
+    return words.estimate(rate.mean, *rate.interval(LEVEL))
 
 
 def _scalar(value: Any) -> str:
@@ -152,7 +135,7 @@ def learning_curve(curve: Any) -> str:
     facts |= {
         f"{words.percent(LEVEL)} interval then": "; ".join(f"± {p['half_width_then']:.3f}" for p in points),
         "training noise": f"{curve.noise_share:.2f} of the variance of the scores",
-        "method": METHODS.get(curve.method, curve.method),
+        "method": _method(curve),
     }
     return card("AUC to expect from more rows", figure, facts, picture=drawing.intervals(rows), notes=curve.notes)
 
@@ -172,31 +155,19 @@ def sample_plan(plan: Any) -> str:
 
 # ---- What a notebook shows of a diagnosis: the verdict, then the findings, the worst first.
 
-SEVERITY_COLOURS = {"info": RULE, "caution": "#d97706", "severe": "#dc2626"}
-VERDICTS = {"trust": "#16a34a", "caution": "#d97706", "do not use": "#dc2626"}
+SEVERITY_COLOURS = {"info": RULE, "caution": ALERT, "severe": "#dc2626"}
+VERDICT_COLOURS = {"trust": "#16a34a", "caution": ALERT, "do not use": "#dc2626"}
 ITEM = "border-left:3px solid {colour};padding:1px 0 1px 9px;margin-top:8px;overflow-wrap:anywhere"
 
 
 def diagnosis(found: Any) -> str:
-    """A `Diagnosis` as HTML; every text is escaped here."""
-    dot = f'<span aria-hidden="true" style="color:{VERDICTS[found.verdict]}">&#9679;</span>'
-    parts = [
-        '<div style="font-weight:600">May the answer be trusted?</div>',
-        f'<div style="font-size:17px;margin:2px 0 6px">{dot} {escape(found.verdict)}</div>',
-        f'<div style="opacity:0.75">{escape(_answer(found))}</div>',
-        *(_item(f) for f in found.findings),
-    ]
-    if not found.findings:
-        parts.append('<div style="margin-top:6px">Nothing was found that speaks against it.</div>')
-    return f'<div class="foldless" style="{FRAME}">{"".join(parts)}</div>'
-
-
-def _answer(found: Any) -> str:
-    shape = f"{found.n_rows} rows, {found.n_columns} columns"
-    if found.auc is None:
-        return f"no AUC; {shape}"
-    low, high = found.auc.interval(0.95)
-    return f"AUC {words.estimate(found.auc.mean, low, high)}; {shape}"
+    """A `Diagnosis`; every text is escaped here."""
+    dot = f'<span aria-hidden="true" style="color:{VERDICT_COLOURS[found.verdict]}">&#9679;</span>'
+    auc = "no AUC" if found.auc is None else f"AUC {_estimate(found.auc)}"
+    items = [_item(finding) for finding in found.findings]
+    nothing = '<div style="margin-top:6px">Nothing was found that speaks against it.</div>'
+    about = f'<div style="opacity:0.75">{escape(auc)}; {found.n_rows} rows, {found.n_columns} columns</div>'
+    return framed("May the answer be trusted?", f"{dot} {escape(found.verdict)}", [about, *(items or [nothing])])
 
 
 def _item(finding: Any) -> str:
@@ -206,13 +177,13 @@ def _item(finding: Any) -> str:
     return f'<div style="{style}">{head}<div>{escape(finding.text)}</div>{advice}</div>'
 
 
-# ---- What notebooks show of a comparison and of a ranking.
+# ---- A comparison, and a ranking.
 
-WIDTH, HEIGHT = 250.0, 18.0
-SHARE_COLOURS = ("#3b82f6", "#8b949e", "#d97706")
+BAR_HEIGHT = 18.0
+SHARE_COLOURS = (BLUE, "#8b949e", ALERT)
 
 
-def comparison(result: Comparison) -> str:
+def comparison(result: Any) -> str:
     """A `Comparison`: the three probabilities as a bar, and the difference."""
     low, high = result.difference.interval(LEVEL)
     a, equal, b = result.difference.beyond(result.rope)
@@ -223,41 +194,32 @@ def comparison(result: Comparison) -> str:
         facts[f"P(equal within {result.rope:g})"] = words.share(equal)
     facts |= {
         f"P({second} better)": words.share(b),
-        f"AUC of {first}": _auc(result.a),
-        f"AUC of {second}": _auc(result.b),
-        "rows": f"{result.a.n1} positive, {result.a.n0} negative",
-        "method": METHODS.get(result.method, result.method),
+        f"AUC of {first}": _estimate(result.a),
+        f"AUC of {second}": _estimate(result.b),
+        "rows": _origin(result.a)["rows"],
+        "method": _method(result),
     }
     title = f"AUC on new data: {first} less {second}"
     return card(title, figure, facts, picture=_bar((a, equal, b)), notes=result.notes)
 
 
-def ranking(result: Ranking) -> str:
+def ranking(result: Any) -> str:
     """A `Ranking`: one line per model."""
     best = result.models[0]
-    facts = {m.name: f"{words.share(m.prob_best)}; AUC {_auc(m.auc)}" for m in result.models}
-    facts["method"] = METHODS.get(result.method, result.method)
+    facts = {m.name: f"{words.share(m.prob_best)}; AUC {_estimate(m.auc)}" for m in result.models}
+    facts["method"] = _method(result)
     figure = f"{best.name}, with probability {words.share(best.prob_best)}"
     return card("Best AUC on new data", figure, facts, notes=result.notes, remark="Probability of being the best; AUC.")
-
-
-def _auc(post: object) -> str:
-    mean, interval = post.mean, post.interval(LEVEL)  # type: ignore[attr-defined]
-    return words.estimate(mean, *interval)
 
 
 def _bar(shares: tuple[float, float, float]) -> str:
     """Three shares of one bar: a better, equal, b better."""
     parts, at = [], 0.0
     for share, colour in zip(shares, SHARE_COLOURS, strict=True):
+        width = drawing.WIDTH * share
         parts.append(
-            f'<rect x="{at:.1f}" y="0" width="{WIDTH * share:.1f}" height="{HEIGHT:g}" fill="{colour}" '
-            f'fill-opacity="0.6"/>'
+            f'<rect x="{at:.1f}" y="0" width="{width:.1f}" height="{BAR_HEIGHT:g}" fill="{colour}" fill-opacity="0.6"/>'
         )
-        at += WIDTH * share
+        at += width
     label = "shares of probability: " + ", ".join(words.share(s) for s in shares)
-    return (
-        f'<svg role="img" aria-label="{label}" xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" '
-        f'height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" style="max-width:100%;height:auto">'
-        f"{''.join(parts)}</svg>"
-    )
+    return drawing.svg(drawing.WIDTH, BAR_HEIGHT, label, "".join(parts))

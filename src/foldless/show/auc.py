@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from foldless import words
+from foldless.analysis import Options
 from foldless.cards.drawing import DensityCurve, density_curve, window
 from foldless.checks import Floats
-from foldless.estimate import auc_posterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
-from foldless.show.style import named_estimators, named_posteriors, warned_once
 
 # ---- `AUCPosteriorDisplay`: the density of the AUC with its interval, for one model or several.
 
 TALL = 0.72  # height of a density; rows are 1 apart
-LONGEST = 28  # letters of a name in one line
+NAME_LETTERS = 28  # in one line
 
 
-class AUCPosteriorDisplay:
+class AUCPosteriorDisplay(style.ModelsDisplay):
     """Posterior of the AUC, drawn: density, mean and credible interval, one row per model.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
     density is scaled to the height of its row, so compare places and widths, not heights. The notes of
     the posteriors are written under the axes.
 
@@ -65,16 +64,15 @@ class AUCPosteriorDisplay:
         notes: Mapping[str, Iterable[str]] | None = None,
         quantity: str = "AUC",
     ) -> None:
-        self.curves = dict(curves)
+        super().__init__(curves, notes)
         self.quantity = quantity
-        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         level: float = 0.95,
         name: str | None = None,
@@ -86,12 +84,13 @@ class AUCPosteriorDisplay:
         pos_label: Any = None,
         multi_class: Any = "ovo",
         **kwargs: Any,
-    ) -> AUCPosteriorDisplay:
+    ) -> Self:
         """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
 
         Parameters
         ----------
-        estimator : fitted linear classifier, Pipeline ending in one, weights, or a dict of them by name
+        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
+            An `Analysis` has its data and options already: leave them out.
         X, y, method, prior, groups, sample_weight, pos_label, multi_class
             As in `auc_posterior`.
         level : float
@@ -101,39 +100,35 @@ class AUCPosteriorDisplay:
         ax, **kwargs
             As in `plot`.
         """
-        how = {"method": method, "prior": prior, "groups": groups, "sample_weight": sample_weight}
-        how |= {"pos_label": pos_label, "multi_class": multi_class}
-        with warned_once():
-            posteriors = {
-                key: auc_posterior(each, X, y, **how) for key, each in named_estimators(estimator, name).items()
-            }
+        options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
+        models = style.analyses(estimator, X, y, options, name)
+        posteriors = {key: analysis.auc for key, analysis in models.items()}
+        style.emit_warnings(models)
         return cls.from_posterior(posteriors, level=level, ax=ax, **kwargs)
 
     @classmethod
     def from_posterior(
         cls, posterior: Any, *, level: float = 0.95, name: Any = None, ax: Any = None, **kwargs: Any
-    ) -> AUCPosteriorDisplay:
-        """Draw posteriors that are there already.
+    ) -> Self:
+        """Draw posteriors that were computed before.
 
         Parameters
         ----------
         posterior : AUCPosterior, or a dict or list of them
-        level : float
-            Level of the interval.
         name : str or list of str, optional
             Name of the posterior, or of each in a list.
-        ax, **kwargs
-            As in `plot`.
+        level, ax, **kwargs
+            As in `from_estimator`.
         """
-        found = named_posteriors(posterior, AUCPosterior, "foldless.auc_posterior", name)
-        within = window(list(found.values()))
-        curves = {key: density_curve(post, level, within) for key, post in found.items()}
-        averages = all(isinstance(post, MulticlassAUCPosterior) for post in found.values())
-        notes = {key: post.notes for key, post in found.items()}
+        posteriors = style.named_posteriors(posterior, AUCPosterior, "foldless.auc_posterior", name)
+        within = window(list(posteriors.values()))
+        curves = {key: density_curve(post, level, within) for key, post in posteriors.items()}
+        averages = all(isinstance(post, MulticlassAUCPosterior) for post in posteriors.values())
+        notes = {key: post.notes for key, post in posteriors.items()}
         return cls(curves, notes, "average AUC" if averages else "AUC").plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> AUCPosteriorDisplay:
-        """Draw on the given axes, or on new ones.
+    def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> Self:
+        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
 
         Parameters
         ----------
@@ -142,88 +137,63 @@ class AUCPosteriorDisplay:
             Whether to draw the line at 0.5, where it is in view.
         **kwargs
             Passed to ``ax.plot`` for the line of each density, such as ``color``.
-
-        Returns
-        -------
-        AUCPosteriorDisplay
-            Itself, with the artists in its attributes.
         """
-        notes = style.merged_notes(self.notes)
-        self.figure_, self.ax_ = style.axes_for(ax, 6.4, 1.0 + 0.85 * max(2, len(self.curves)), notes)
-        self.lines_: list[Any] = []
-        self.fills_: list[Any] = []
-        self.intervals_: list[Any] = []
-        self.points_: list[Any] = []
-        for row, curve in enumerate(self.curves.values()):
-            self._draw_row(len(self.curves) - 1 - row, curve, {"color": "C0", "linewidth": 1.5, **kwargs})
-        self.line_ = self.lines_[0]
-        self._label()
-        low, high = self._window
-        self.chance_level_ = None
-        if plot_chance_level and low <= 0.5 <= high:
-            self.chance_level_ = style.chance_line(self.ax_, (0.5, 0.5), (-0.15, len(self.curves) - 0.1))
-        self.notes_ = style.write_notes(self.ax_, notes)
+        n = len(self.curves)
+        look = {"color": "C0", "linewidth": 1.5, **kwargs}
+        with self._axes(ax, 6.4, 1.0 + 0.85 * max(2, n)) as axes:
+            drawn = [_draw_row(axes, n - 1 - row, curve, look) for row, curve in enumerate(self.curves.values())]
+            artists = (list(kind) for kind in zip(*drawn, strict=True))
+            self.lines_, self.fills_, self.intervals_, self.points_ = artists
+            self.line_ = self.lines_[0]
+            self._label()
+            low, high = axes.get_xlim()
+            visible = plot_chance_level and low <= 0.5 <= high
+            self.chance_level_ = style.chance_line(axes, (0.5, 0.5), (-0.15, n - 0.1)) if visible else None
         return self
 
-    @property
-    def _window(self) -> tuple[float, float]:
-        edges = [curve.edges for curve in self.curves.values()]
-        return float(min(e[0] for e in edges)), float(max(e[-1] for e in edges))
-
-    def _draw_row(self, base: float, curve: DensityCurve, line: dict[str, Any]) -> None:
-        (x, y), (sx, sy) = curve.outline, curve.shaded
-        scale = TALL / float(np.max(curve.heights))
-        (drawn,) = self.ax_.plot(x, base + scale * y, **line)
-        colour = drawn.get_color()
-        fill = self.ax_.fill_between(sx, base, base + scale * sy, color=colour, alpha=style.BAND, linewidth=0)
-        bar = {"color": colour, "alpha": 0.55, "linewidth": 4, "solid_capstyle": "butt", "clip_on": False}
-        (interval,) = self.ax_.plot([curve.low, curve.high], [base, base], zorder=3, **bar)
-        (point,) = self.ax_.plot(
-            curve.mean, base, "o", color=colour, markersize=7, markeredgecolor="white", clip_on=False, zorder=4
-        )
-        for artists, artist in (
-            (self.lines_, drawn),
-            (self.fills_, fill),
-            (self.intervals_, interval),
-            (self.points_, point),
-        ):
-            artists.append(artist)
-
     def _label(self) -> None:
-        n = len(self.curves)
+        ax, curves = self.ax_, self.curves.values()
         labels = [
-            "\n".join([*textwrap.wrap(name, LONGEST), words.estimate(curve.mean, curve.low, curve.high)])
+            "\n".join([*textwrap.wrap(name, NAME_LETTERS), words.estimate(curve.mean, curve.low, curve.high)])
             for name, curve in self.curves.items()
         ]
-        self.ax_.set_yticks([n - 1 - k for k in range(n)], labels)
-        for label in self.ax_.get_yticklabels():
-            label.set_parse_math(False)
-        low, high = self._window
-        self.ax_.set(xlim=(low, high), ylim=(-0.15, n - 0.1))
-        self.ax_.tick_params(axis="y", length=0)
-        levels = dict.fromkeys(words.percent(curve.level) for curve in self.curves.values())
-        quantity = self.quantity[:1].upper() + self.quantity[1:]
-        self.ax_.set_xlabel(f"{quantity} on new data: mean and {' or '.join(levels)} interval")
-        style.open_frame(self.ax_, left=False)
+        ax.set_yticks(range(len(labels) - 1, -1, -1), labels)
+        style.without_formulas(ax.get_yticklabels())
+        edges = np.array([(curve.edges[0], curve.edges[-1]) for curve in curves])
+        ax.set(xlim=(edges.min(), edges.max()), ylim=(-0.15, len(labels) - 0.1))
+        ax.tick_params(axis="y", length=0)
+        levels = dict.fromkeys(words.percent(curve.level) for curve in curves)
+        ax.set_xlabel(f"{style.capital(self.quantity)} on new data: mean and {' or '.join(levels)} interval")
+        style.open_frame(ax, left=False)
+
+
+def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+    """Line, shaded interval, bar of the interval and dot at the mean of one density."""
+    (x, y), (shaded_x, shaded_y) = curve.outline, curve.shaded
+    scale = TALL / float(np.max(curve.heights))
+    (line,) = ax.plot(x, base + scale * y, **look)
+    colour = line.get_color()
+    fill = ax.fill_between(shaded_x, base, base + scale * shaded_y, color=colour, alpha=style.BAND, linewidth=0)
+    return line, fill, *style.mean_and_interval(ax, curve, base, {"color": colour, "alpha": 0.55}, colour)
 
 
 # ---- `PairwiseAUCDisplay`: how well each two classes are told apart, as a heat map with intervals.
 
 CELL = 0.95  # inches
-LONGEST_CLASS = 14  # letters of a class in one line
-WRITTEN = 12  # classes up to which figures fit into the cells
+CLASS_LETTERS = 14  # in one line
+MOST_WRITTEN = 12  # classes up to which figures fit into the cells
 
 
-class PairwiseAUCDisplay:
+class PairwiseAUCDisplay(style.Display):
     """Mean AUC of each two classes by colour, with its credible interval written into the cell.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
     symmetric, so only its lower half is drawn. The notes of the posterior are written under the axes.
 
     Parameters
     ----------
     mean, low, high : arrays of shape (K, K)
-        Posterior means and the ends of their intervals; the diagonal is not looked at.
+        Posterior means and the ends of their intervals; the diagonal is ignored.
     classes : sequence of labels
     level : float
         Level of the intervals.
@@ -269,8 +239,8 @@ class PairwiseAUCDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         level: float = 0.95,
         ax: Any = None,
@@ -278,47 +248,38 @@ class PairwiseAUCDisplay:
         sample_weight: Any = None,
         multi_class: Any = "ovo",
         **kwargs: Any,
-    ) -> PairwiseAUCDisplay:
+    ) -> Self:
         """Compute and draw the matrix of a fitted classifier of more than two classes, from its training data.
 
         Parameters
         ----------
-        estimator, X, y, prior, sample_weight, multi_class
+        estimator : fitted linear classifier or Pipeline ending in one, or its Analysis without the data and options
+        X, y, prior, sample_weight, multi_class
             As in `auc_posterior`; `multi_class` chooses the average that the title names.
         level : float
             Level of the intervals.
         ax, **kwargs
             As in `plot`.
         """
-        with warned_once():
-            post = auc_posterior(estimator, X, y, prior=prior, sample_weight=sample_weight, multi_class=multi_class)
-        return cls.from_posterior(post, level=level, ax=ax, **kwargs)
+        options = Options(sample_weight=sample_weight, prior=prior, multi_class=multi_class)
+        models = style.analyses(estimator, X, y, options, "")
+        (analysis,) = models.values()
+        posterior = analysis.auc
+        style.emit_warnings(models)
+        return cls.from_posterior(posterior, level=level, ax=ax, **kwargs)
 
     @classmethod
-    def from_posterior(
-        cls, posterior: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any
-    ) -> PairwiseAUCDisplay:
-        """Draw the matrix of a `MulticlassAUCPosterior`.
-
-        Parameters
-        ----------
-        posterior : MulticlassAUCPosterior
-        level : float
-            Level of the intervals.
-        ax, **kwargs
-            As in `plot`.
-        """
-        (post,) = named_posteriors([posterior], MulticlassAUCPosterior, "foldless.auc_posterior").values()
+    def from_posterior(cls, posterior: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the matrix of a `MulticlassAUCPosterior`; the other parameters as in `from_estimator`."""
+        (post,) = style.named_posteriors([posterior], MulticlassAUCPosterior, "foldless.auc_posterior").values()
         low, high = post.pairwise.interval(level)
         what = "mean over pairs" if post.multi_class == "ovo" else "mean against the rest"
         title = f"AUC on new data\n{what}: {words.estimate(post.mean, *post.interval(level))}"
         display = cls(post.pairwise.mean, low, high, post.classes, level=level, title=title, notes=post.notes)
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Any = None, *, cmap: Any = "viridis", colorbar: bool = True, **kwargs: Any
-    ) -> PairwiseAUCDisplay:
-        """Draw on the given axes, or on new ones.
+    def plot(self, ax: Any = None, *, cmap: Any = "viridis", colorbar: bool = True, **kwargs: Any) -> Self:
+        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
 
         Parameters
         ----------
@@ -327,25 +288,18 @@ class PairwiseAUCDisplay:
         colorbar : bool
         **kwargs
             Passed to ``ax.imshow``, such as ``vmin``.
-
-        Returns
-        -------
-        PairwiseAUCDisplay
-            Itself, with the artists in its attributes.
         """
         K = len(self.classes)
-        side = CELL * (max(K, 3) if K <= WRITTEN else WRITTEN)
-        self.figure_, self.ax_ = style.axes_for(ax, side + 2.6, side + 1.2, self.notes)
-        shown = np.ma.masked_array(self.mean, mask=np.triu(np.ones((K, K), dtype=bool)))[1:, :-1]
-        scale = {"vmin": min(0.5, float(shown.min())), "vmax": 1.0, **kwargs}
-        self.im_ = self.ax_.imshow(shown, cmap=cmap, **scale)
-        self.text_ = np.full((K, K), None, dtype=object)
-        if K <= WRITTEN:
-            self._write()
-        self._label()
-        if colorbar:
-            self.figure_.colorbar(self.im_, ax=self.ax_, label="posterior mean of the AUC", shrink=0.8)
-        self.notes_ = style.write_notes(self.ax_, self.notes)
+        side = CELL * min(max(K, 3), MOST_WRITTEN)
+        with self._axes(ax, side + 2.6, side + 1.2) as axes:
+            shown = np.ma.masked_array(self.mean, mask=np.triu(np.ones((K, K), dtype=bool)))[1:, :-1]
+            self.im_ = axes.imshow(shown, cmap=cmap, **{"vmin": min(0.5, float(shown.min())), "vmax": 1.0, **kwargs})
+            self.text_ = np.full((K, K), None, dtype=object)
+            if K <= MOST_WRITTEN:
+                self._write()
+            self._label()
+            if colorbar:
+                self.figure_.colorbar(self.im_, ax=axes, label="posterior mean of the AUC", shrink=0.8)
         return self
 
     def _write(self) -> None:
@@ -357,18 +311,17 @@ class PairwiseAUCDisplay:
             )  # fmt: skip
 
     def _label(self) -> None:
-        names = ["\n".join(textwrap.wrap(str(c), LONGEST_CLASS)) or "''" for c in self.classes]
-        places = list(range(len(names) - 1))
-        self.ax_.set_xticks(places, names[:-1])
-        self.ax_.set_yticks(places, names[1:])
-        for label in (*self.ax_.get_xticklabels(), *self.ax_.get_yticklabels()):
-            label.set_parse_math(False)
-        self.ax_.tick_params(length=0)
-        style.open_frame(self.ax_, left=False)
-        self.ax_.spines["bottom"].set_visible(False)
-        self.ax_.set_xlabel(f"mean and {words.percent(self.level)} interval for each two classes")
+        ax = self.ax_
+        names = ["\n".join(textwrap.wrap(str(c), CLASS_LETTERS)) or "''" for c in self.classes]
+        ax.set_xticks(range(len(names) - 1), names[:-1])
+        ax.set_yticks(range(len(names) - 1), names[1:])
+        style.without_formulas((*ax.get_xticklabels(), *ax.get_yticklabels()))
+        ax.tick_params(length=0)
+        style.open_frame(ax, left=False)
+        ax.spines["bottom"].set_visible(False)
+        ax.set_xlabel(f"mean and {words.percent(self.level)} interval for each two classes")
         if self.title:
-            self.ax_.set_title(self.title, fontsize="medium", parse_math=False)
+            ax.set_title(self.title, fontsize="medium", parse_math=False)
 
 
 def _readable(colour: Any) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from foldless import words
+from foldless.analysis import Analysis, Options
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.estimate import error_posterior, roc_posterior
 from foldless.model.steps import is_estimator, why_unknown
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import PointInterval, ROCPosterior
 from foldless.show import style
-from foldless.show.style import named_estimators, named_posteriors, warned_once
 
 # ---- The numbers of a ROC picture: a curve with its band, and the operating point on it.
 
@@ -66,10 +65,10 @@ class ROCCurve:
 SIZE = 5.4, 5.3
 
 
-class ROCPosteriorDisplay:
+class ROCPosteriorDisplay(style.ModelsDisplay):
     """Posterior of the ROC curve, drawn: mean, credible band, operating point, line of chance.
 
-    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band
+    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band
     holds each point of the curve with the given probability. The notes of the posteriors are written under
     the axes.
 
@@ -101,16 +100,12 @@ class ROCPosteriorDisplay:
     'RidgeClassifier: AUC 0.97... (...)'
     """
 
-    def __init__(self, curves: Mapping[str, ROCCurve], notes: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.curves = dict(curves)
-        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
-
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any,
-        y: Any,
+        X: Any = None,
+        y: Any = None,
         *,
         level: float = 0.95,
         threshold: float | Literal["own"] | None = "own",
@@ -122,41 +117,33 @@ class ROCPosteriorDisplay:
         sample_weight: Any = None,
         pos_label: Any = None,
         **kwargs: Any,
-    ) -> ROCPosteriorDisplay:
+    ) -> Self:
         """Compute and draw the curve of a fitted classifier, or of each in a dict of them, from its training data.
 
         Parameters
         ----------
-        estimator : fitted linear classifier, Pipeline ending in one, weights, or a dict of them by name
+        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
+            An `Analysis` has its data and options already: leave them out.
         X, y, method, prior, groups, sample_weight, pos_label
-            As in `roc_posterior`.
+            As in `auc_posterior`.
         level : float
             Level of the band and of the intervals.
         threshold : float, "own" or None
             Value of ``decision_function`` at which the operating point is drawn. "own" is where ``predict`` changes
-            its mind, mostly 0; bare weights have no threshold of their own. None draws no point.
+            from one class to the other, mostly 0; bare weights have no threshold of their own. None draws no point.
         name : str, optional
             Name of a single model; its class by default.
         ax, **kwargs
             As in `plot`.
         """
-        how = {"method": method, "groups": groups, "sample_weight": sample_weight, "pos_label": pos_label}
-        models = named_estimators(estimator, name)
-        with warned_once():
-            curves = {key: roc_posterior(each, X, y, prior=prior, **how) for key, each in models.items()}
-            # The leave-one-out rates at a threshold are counted on the scores; they take no prior.
-            rates = how | {"prior": prior if method == "in-sample" else None}
-            own = threshold == "own"
-            at = None if own else cast("float | None", threshold)
-            points = {
-                key: error_posterior(each, X, y, threshold=at, **rates)
-                for key, each in models.items()
-                if (_draws_a_line(each) if own else threshold is not None)
-            }
-        drawn = cls._of(curves, points, level)
-        if own:
-            drawn.notes = {key: drawn.notes[key] + _undrawn(each) for key, each in models.items()}
-        return drawn.plot(ax, **kwargs)
+        models = style.analyses(estimator, X, y, Options(groups, sample_weight, pos_label, prior, method), name)
+        curves = {key: analysis.roc for key, analysis in models.items()}
+        points = {key: rates for key, a in models.items() if (rates := _rates_at(a, threshold)) is not None}
+        style.emit_warnings(models)
+        display = cls._of(curves, points, level)
+        if threshold == "own":
+            display.notes = {key: display.notes[key] + _why_no_point(a.estimator) for key, a in models.items()}
+        return display.plot(ax, **kwargs)
 
     @classmethod
     def from_posterior(
@@ -168,34 +155,29 @@ class ROCPosteriorDisplay:
         name: Any = None,
         ax: Any = None,
         **kwargs: Any,
-    ) -> ROCPosteriorDisplay:
-        """Draw posteriors that are there already.
+    ) -> Self:
+        """Draw posteriors that were computed before.
 
         Parameters
         ----------
         posterior : ROCPosterior, or a dict or list of them
         operating_point : ErrorPosterior, or a dict of them by the names of the curves, optional
             The rates at a threshold.
-        level : float
-            Level of the band and of the intervals.
         name : str or list of str, optional
             Name of the posterior, or of each in a list.
-        ax, **kwargs
-            As in `plot`.
+        level, ax, **kwargs
+            As in `from_estimator`.
         """
-        found = named_posteriors(posterior, ROCPosterior, "foldless.roc_posterior", name)
-        return cls._of(found, _named_points(operating_point, found), level).plot(ax, **kwargs)
+        curves = style.named_posteriors(posterior, ROCPosterior, "foldless.roc_posterior", name)
+        return cls._of(curves, _named_points(operating_point, curves), level).plot(ax, **kwargs)
 
     @classmethod
-    def _of(
-        cls, found: Mapping[str, ROCPosterior], points: Mapping[str, ErrorPosterior], level: float
-    ) -> ROCPosteriorDisplay:
-        curves = {key: ROCCurve.of(roc, level, points.get(key)) for key, roc in found.items()}
-        notes = {key: (*roc.notes, *(points[key].notes if key in points else ())) for key, roc in found.items()}
-        return cls(curves, notes)
+    def _of(cls, rocs: Mapping[str, ROCPosterior], points: Mapping[str, ErrorPosterior], level: float) -> Self:
+        curves = {key: ROCCurve.of(roc, level, points.get(key)) for key, roc in rocs.items()}
+        return cls(curves, {key: (*roc.notes, *getattr(points.get(key), "notes", ())) for key, roc in rocs.items()})
 
-    def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> ROCPosteriorDisplay:
-        """Draw on the given axes, or on new ones.
+    def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> Self:
+        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
 
         Parameters
         ----------
@@ -204,66 +186,53 @@ class ROCPosteriorDisplay:
             Whether to draw the diagonal.
         **kwargs
             Passed to ``ax.plot`` for each mean curve, such as ``color``.
-
-        Returns
-        -------
-        ROCPosteriorDisplay
-            Itself, with the artists in its attributes.
         """
-        notes = style.merged_notes(self.notes)
-        self.figure_, self.ax_ = style.axes_for(ax, *SIZE, notes)
-        self.chance_level_ = style.chance_line(self.ax_, (0, 1), (0, 1)) if plot_chance_level else None
-        self.lines_: list[Any] = []
-        self.bands_: list[Any] = []
-        self.points_: list[Any] = []
-        for name, curve in self.curves.items():
-            self._draw(name, curve, kwargs)
-        self.line_, self.band_, self.point_ = self.lines_[0], self.bands_[0], self.points_[0]
-        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate", ylabel="true positive rate")
-        style.legend(self.ax_, loc="lower right")
-        style.open_frame(self.ax_)
-        self.notes_ = style.write_notes(self.ax_, notes)
+        with self._axes(ax, *SIZE) as axes:
+            self.chance_level_ = style.chance_line(axes, (0, 1), (0, 1)) if plot_chance_level else None
+            drawn = [_draw_curve(axes, name, curve, kwargs) for name, curve in self.curves.items()]
+            self.lines_, self.bands_, self.points_ = (list(artists) for artists in zip(*drawn, strict=True))
+            self.line_, self.band_, self.point_ = drawn[0]
+            axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="false positive rate", ylabel="true positive rate")
+            style.legend(axes, loc="lower right")
+            style.open_frame(axes)
         return self
 
-    def _draw(self, name: str, curve: ROCCurve, line: dict[str, Any]) -> None:
-        area = f"AUC {words.estimate(*curve.area)}"
-        label = f"{name}: {area}" if name else area
-        (drawn,) = self.ax_.plot(curve.fpr, curve.mean, **{"linewidth": 2, "label": label, "zorder": 3, **line})
-        colour = drawn.get_color()
-        band = f"{words.percent(curve.level)} band"
-        self.lines_.append(drawn)
-        self.bands_.append(
-            self.ax_.fill_between(
-                curve.fpr, curve.low, curve.high, color=colour, alpha=style.BAND, linewidth=0, label=band, zorder=2
-            )
-        )
-        self.points_.append(None if curve.point is None else _draw_point(self.ax_, curve.point, colour))
+
+def _draw_curve(ax: Any, name: str, curve: ROCCurve, look: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Line, band and operating point of one model; None where there is no point."""
+    area = f"AUC {words.estimate(*curve.area)}"
+    label = f"{name}: {area}" if name else area
+    (line,) = ax.plot(curve.fpr, curve.mean, **{"linewidth": 2, "label": label, "zorder": 3, **look})
+    band_look = {"alpha": style.BAND, "linewidth": 0, "label": f"{words.percent(curve.level)} band", "zorder": 2}
+    band = ax.fill_between(curve.fpr, curve.low, curve.high, color=line.get_color(), **band_look)
+    return line, band, None if curve.point is None else _draw_point(ax, curve.point, line.get_color())
 
 
 def _draw_point(ax: Any, point: OperatingPoint, colour: Any) -> Any:
     """A dot with a bar for each of its two intervals."""
-    (fpr, fpr_low, fpr_high), (tpr, tpr_low, tpr_high) = point.fpr, point.tpr
-    return ax.errorbar(
-        fpr,
-        tpr,
-        # Rounding could put a mean a hair outside its interval, which matplotlib refuses.
-        xerr=np.maximum([[fpr - fpr_low], [fpr_high - fpr]], 0.0),
-        yerr=np.maximum([[tpr - tpr_low], [tpr_high - tpr]], 0.0),
-        fmt="o",
-        color=colour,
-        markersize=7,
-        markeredgecolor="white",
-        elinewidth=1.2,
-        label=f"at threshold {point.threshold:g}",
-        zorder=4,
-    )
+    look = {"color": colour, "markersize": 7, "markeredgecolor": "white", "elinewidth": 1.2, "zorder": 4}
+    bars = {"xerr": _lengths(*point.fpr), "yerr": _lengths(*point.tpr)}
+    label = f"at threshold {point.threshold:g}"
+    return ax.errorbar(point.fpr.mean, point.tpr.mean, fmt="o", label=label, **bars, **look)
 
 
-def _draws_a_line(estimator: Any) -> bool:
+def _lengths(mean: float, low: float, high: float) -> Floats:
+    """Lengths of a bar below and above; rounding could put a mean a hair outside, which matplotlib refuses."""
+    return np.maximum([[mean - low], [high - mean]], 0.0)
+
+
+def _rates_at(analysis: Analysis, threshold: float | Literal["own"] | None) -> ErrorPosterior | None:
+    """The rates at a threshold; None where no point is to be drawn."""
+    if threshold is None or (threshold == "own" and not _has_threshold(analysis.estimator)):
+        return None
+    return analysis.error(None if threshold == "own" else threshold)
+
+
+def _has_threshold(estimator: Any) -> bool:
     return is_estimator(estimator) and why_unknown(estimator) is None
 
 
-def _undrawn(estimator: Any) -> tuple[str, ...]:
+def _why_no_point(estimator: Any) -> tuple[str, ...]:
     reason = why_unknown(estimator)
     return () if reason is None else (f"the operating point is not drawn: {reason}",)
 
@@ -273,10 +242,9 @@ def _named_points(points: Any, curves: Mapping[str, ROCPosterior]) -> dict[str, 
         return {}
     if isinstance(points, ErrorPosterior) and len(curves) == 1:
         return {next(iter(curves)): points}
-    if isinstance(points, Mapping) and set(points) <= set(curves):
-        strangers = [type(p).__name__ for p in points.values() if not isinstance(p, ErrorPosterior)]
-        if not strangers:
-            return dict(points)
+    named = isinstance(points, Mapping) and set(points) <= set(curves)
+    if named and all(isinstance(rates, ErrorPosterior) for rates in points.values()):
+        return dict(points)
     raise InputError(
         "operating_point must be an ErrorPosterior for a single curve, or a dict of them by the names of the curves "
         f"({', '.join(repr(key) for key in curves)}), got {points!r}: compute it with foldless.error_posterior."

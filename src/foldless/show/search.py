@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +13,8 @@ from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
-from foldless.words import listed
 
-# ---- The table of a search as something that can be drawn: one parameter across, one line per setting of the others.
+# ---- The table of a search, ready to be drawn: one parameter across, one line per setting of the others.
 
 FARTHEST = 1e100
 DECADE = 10.0
@@ -69,11 +68,11 @@ class Candidates:
     def lines(self) -> dict[str, list[Candidate]]:
         """The candidates by their other settings, those of the chosen one first."""
         order = sorted(self.rows, key=lambda row: row.value) if self.numeric else list(self.rows)
-        found: dict[str, list[Candidate]] = {}
+        lines: dict[str, list[Candidate]] = {}
         for row in order:
-            found.setdefault(row.others, []).append(row)
-        mine = next((row.others for row in self.rows if row.index == self.chosen), None)
-        return dict(sorted(found.items(), key=lambda item: item[0] != mine))
+            lines.setdefault(row.others, []).append(row)
+        chosen = self.at(self.chosen)
+        return dict(sorted(lines.items(), key=lambda item: chosen is None or item[0] != chosen.others))
 
     def at(self, index: int) -> Candidate | None:
         """The candidate at a place of the table, None if it is not drawn."""
@@ -96,34 +95,23 @@ def candidates_of(search: Any, param: str | None = None) -> Candidates:
     """The candidates of a fitted search along one parameter."""
     table = _table(search)
     params = [dict(each) for each in table["params"]]
-    across = _across(params, param)
+    names = list(dict.fromkeys(name for each in params for name in each))
+    across, brief = _across(names, params, param), _brief_names(names)
     chosen = int(search.best_index_)
-    drawn = [k for k, each in enumerate(params) if across in each and np.isfinite(float(table["mean"][k]))]
-    if not drawn:
+    varying = [name for name in names if name != across and len(_values(name, params)) > 1]
+
+    def candidate(k: int) -> Candidate:
+        others = ", ".join(f"{brief[name]} = {short(params[k][name])}" for name in varying if name in params[k])
+        mean, low, high = (float(table[column][k]) for column in ("mean", "lower", "upper"))
+        return Candidate(params[k][across], others, mean, low, high, k, int(table["rank"][k]))
+
+    judged = np.isfinite(np.asarray(table["mean"], dtype=np.float64))
+    rows = tuple(candidate(k) for k, each in enumerate(params) if across in each and judged[k])
+    if not rows:
         raise InputError(f"no candidate with {across} has a posterior: there is nothing to draw.")
-    brief = _brief_names(params)
-    varying = [name for name in _varying(params) if name != across]
-    rows = tuple(
-        Candidate(
-            params[k][across],
-            ", ".join(f"{brief[name]} = {short(params[k][name])}" for name in varying if name in params[k]),
-            float(table["mean"][k]),
-            float(table["lower"][k]),
-            float(table["upper"][k]),
-            k,
-            int(table["rank"][k]),
-        )
-        for k in drawn
-    )
-    judged = getattr(getattr(search, "best_posterior_", None), "notes", ())
-    return Candidates(
-        across,
-        brief[across],
-        rows,
-        chosen,
-        (*_notes(params, across, table, chosen), *judged),
-        getattr(search, "level", None),
-    )
+    own = getattr(getattr(search, "best_posterior_", None), "notes", ())
+    notes = (*_not_drawn(params, across, chosen, failed=int(np.count_nonzero(~judged))), *own)
+    return Candidates(across, brief[across], rows, chosen, notes, getattr(search, "level", None))
 
 
 def _table(search: Any) -> Mapping[str, Any]:
@@ -136,44 +124,40 @@ def _table(search: Any) -> Mapping[str, Any]:
     return dict(table)
 
 
-def _brief_names(params: list[dict[str, Any]]) -> dict[str, str]:
+def _brief_names(names: list[str]) -> dict[str, str]:
     """The last part of each name, or the whole where two would look alike."""
-    names = list(dict.fromkeys(name for each in params for name in each))
     last = [name.split("__")[-1] for name in names]
     return {name: end if last.count(end) == 1 else name for name, end in zip(names, last, strict=True)}
 
 
-def _varying(params: list[dict[str, Any]]) -> list[str]:
-    """Names of the parameters that differ between candidates, in the order of their first appearance."""
-    names = dict.fromkeys(name for each in params for name in each)
-    return [name for name in names if len({short(each[name]) if name in each else None for each in params}) > 1]
+def _values(name: str, params: list[dict[str, Any]]) -> set[str | None]:
+    """The values of a parameter among the candidates; None stands for candidates without it."""
+    return {short(each[name]) if name in each else None for each in params}
 
 
-def _across(params: list[dict[str, Any]], param: str | None) -> str:
+def _across(names: list[str], params: list[dict[str, Any]], param: str | None) -> str:
     """The parameter to draw along: the one asked for, else the one with the most values."""
-    names = list(dict.fromkeys(name for each in params for name in each))
     if param is not None:
         # In a pipeline the parameter is step__C; its last part will do where only one has it.
         matches = [name for name in names if name == param] or [n for n in names if n.split("__")[-1] == param]
         if len(matches) != 1:
-            raise InputError(f"param {param!r} is not one parameter of the search: choose among {listed(names)}.")
+            raise InputError(f"param {param!r} is not one parameter of the search: choose among {words.listed(names)}.")
         return matches[0]
     if not names:
         raise InputError("the search varied no parameter: there is nothing to draw along.")
-    counts = {name: len({short(each[name]) for each in params if name in each}) for name in names}
-    return max(names, key=lambda name: counts[name])
+    return max(names, key=lambda name: len(_values(name, params) - {None}))
 
 
-def _notes(params: list[dict[str, Any]], across: str, table: Mapping[str, Any], chosen: int) -> tuple[str, ...]:
+def _not_drawn(params: list[dict[str, Any]], across: str, chosen: int, failed: int) -> list[str]:
+    """How many candidates are not in the picture, and why."""
     without = [k for k, each in enumerate(params) if across not in each]
-    failed = int(np.count_nonzero(~np.isfinite(np.asarray(table["mean"], dtype=np.float64))))
     notes = []
     if without:
         extra = ", the chosen one among them" if chosen in without else ""
         notes.append(f"{len(without)} of {len(params)} candidates have no {across} and are not drawn{extra}.")
     if failed:
         notes.append(f"{failed} of {len(params)} candidates have no posterior and are not drawn.")
-    return tuple(notes)
+    return notes
 
 
 def short(value: Any) -> str:
@@ -189,7 +173,7 @@ def short(value: Any) -> str:
 MOST_LABELS = 8
 
 
-class SearchDisplay:
+class SearchDisplay(style.Display):
     """A `FoldlessSearch`, drawn: mean and interval of the AUC of every candidate, and the chosen one.
 
     Make it with `from_estimator`; the constructor takes the numbers themselves. One parameter goes across;
@@ -229,11 +213,10 @@ class SearchDisplay:
     """
 
     def __init__(self, candidates: Candidates, quantity: str = "AUC") -> None:
-        self.candidates = candidates
-        self.quantity = quantity
+        self.candidates, self.quantity, self.notes = candidates, quantity, candidates.notes
 
     @classmethod
-    def from_estimator(cls, search: Any, *, param: str | None = None, ax: Any = None, **kwargs: Any) -> SearchDisplay:
+    def from_estimator(cls, search: Any, *, param: str | None = None, ax: Any = None, **kwargs: Any) -> Self:
         """Draw a fitted search; nothing is computed again.
 
         Parameters
@@ -245,12 +228,11 @@ class SearchDisplay:
         ax, **kwargs
             As in `plot`.
         """
-        found = candidates_of(search, param)
         several = isinstance(getattr(search, "best_posterior_", None), MulticlassAUCPosterior)
-        return cls(found, "average AUC" if several else "AUC").plot(ax, **kwargs)
+        return cls(candidates_of(search, param), "average AUC" if several else "AUC").plot(ax, **kwargs)
 
-    def plot(self, ax: Any = None, *, log: bool | None = None, **kwargs: Any) -> SearchDisplay:
-        """Draw on the given axes, or on new ones.
+    def plot(self, ax: Any = None, *, log: bool | None = None, **kwargs: Any) -> Self:
+        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
 
         Parameters
         ----------
@@ -259,49 +241,49 @@ class SearchDisplay:
             Whether the parameter's axis is logarithmic; by default where its values span decades.
         **kwargs
             Passed to ``ax.plot`` for the line of the chosen candidate, such as ``color``.
-
-        Returns
-        -------
-        SearchDisplay
-            Itself, with the artists in its attributes.
         """
-        found = self.candidates
-        self.figure_, self.ax_ = style.axes_for(ax, 6.4, 4.2, found.notes)
-        self._places = {} if found.numeric else {v: k for k, v in enumerate(dict.fromkeys(_texts(found)))}
-        self.lines_: list[Any] = []
-        for k, (others, rows) in enumerate(found.lines.items()):
-            self._draw_line(k, others, rows, kwargs)
-        self.line_ = self.lines_[0]
-        chosen, top = found.at(found.chosen), min(found.rows, key=lambda row: row.rank)
-        self.chosen_ = None if chosen is None else self._mark(chosen, "chosen", self.line_.get_color())
-        other = None if chosen is None or top.rank == chosen.rank else top
-        self.top_ = None if other is None else self._mark(other, "highest mean", "none")
-        self._label(found.spans_decades if log is None else log)
-        self.notes_ = style.write_notes(self.ax_, found.notes)
+        candidates = self.candidates
+        first, *others = candidates.lines.items()
+        with self._axes(ax, 6.4, 4.2):
+            self.lines_ = [self._draw_chosen_line(*first, kwargs)]
+            self.lines_ += [self._draw_line(*line, labelled=k < MOST_LABELS) for k, line in enumerate(others, 1)]
+            self.line_ = self.lines_[0]
+            chosen, top = candidates.at(candidates.chosen), min(candidates.rows, key=lambda row: row.rank)
+            self.chosen_ = None if chosen is None else self._mark(chosen, "chosen", self.line_.get_color())
+            same = chosen is None or top.rank == chosen.rank
+            self.top_ = None if same else self._mark(top, "highest mean", "none")
+            self._label(candidates.spans_decades if log is None else log)
         return self
+
+    @property
+    def _places(self) -> dict[str, int]:
+        """Where values that are not numbers stand on the axis, side by side."""
+        return {text: k for k, text in enumerate(dict.fromkeys(short(row.value) for row in self.candidates.rows))}
 
     def _x(self, rows: list[Candidate]) -> list[float]:
         if self.candidates.numeric:
             return [float(row.value) for row in rows]
-        return [float(self._places[short(row.value)]) for row in rows]
+        places = self._places
+        return [float(places[short(row.value)]) for row in rows]
 
-    def _draw_line(self, k: int, others: str, rows: list[Candidate], line: dict[str, Any]) -> None:
-        x, mean = self._x(rows), [row.mean for row in rows]
-        label = others if k < MOST_LABELS else "_nolegend_"
+    def _draw_line(self, label: str, rows: list[Candidate], *, labelled: bool = True, **look: Any) -> Any:
         joined = "-" if self.candidates.numeric else ""
-        how: dict[str, Any] = {"marker": "o", "markersize": 4, "linestyle": joined, "label": label, "zorder": 3}
-        if k > 0:
-            self.lines_ += self.ax_.plot(x, mean, **{**how, "linewidth": 1, "alpha": 0.7, "zorder": 2})
-            return
-        (drawn,) = self.ax_.plot(x, mean, **{**how, "linewidth": 2, **line})
-        self.lines_.append(drawn)
-        low, high = [row.low for row in rows], [row.high for row in rows]
+        label = label if labelled else "_nolegend_"
+        usual = {"marker": "o", "markersize": 4, "linestyle": joined, "linewidth": 1, "alpha": 0.7, "zorder": 2}
+        return self.ax_.plot(self._x(rows), [row.mean for row in rows], **{"label": label, **usual, **look})[0]
+
+    def _draw_chosen_line(self, label: str, rows: list[Candidate], look: dict[str, Any]) -> Any:
+        """The line of the chosen candidate, with its intervals."""
+        line = self._draw_line(label, rows, **{"linewidth": 2, "alpha": None, "zorder": 3, **look})
+        x, low, high = self._x(rows), [row.low for row in rows], [row.high for row in rows]
+        colour = line.get_color()
         if self.candidates.numeric and len(rows) > 1:
-            self.band_ = self.ax_.fill_between(x, low, high, color=drawn.get_color(), alpha=style.BAND, linewidth=0)
+            self.band_ = self.ax_.fill_between(x, low, high, color=colour, alpha=style.BAND, linewidth=0)
         else:
             # One line with gaps, which the placing of the legend knows to avoid.
             gaps = np.repeat(x, 3), np.stack([low, high, np.full(len(x), np.nan)], axis=1).ravel()
-            (self.band_,) = self.ax_.plot(*gaps, color=drawn.get_color(), alpha=0.4, linewidth=4, solid_capstyle="butt")
+            (self.band_,) = self.ax_.plot(*gaps, color=colour, alpha=0.4, linewidth=4, solid_capstyle="butt")
+        return line
 
     def _mark(self, row: Candidate, what: str, face: Any) -> Any:
         """A large dot with its interval, described in the legend."""
@@ -310,24 +292,20 @@ class SearchDisplay:
         label = f"{what}: {settings}\n{self.quantity} {words.estimate(row.mean, row.low, row.high)}"
         if what == "chosen" and self.candidates.numeric:
             self.ax_.plot([at, at], [row.low, row.high], color=edge, linewidth=1.5, zorder=4)
-        (mark,) = self.ax_.plot(
-            at, row.mean, "o", markersize=10, color=edge, markerfacecolor=face, linestyle="none", label=label, zorder=5
-        )
+        look = {"markersize": 10, "color": edge, "markerfacecolor": face, "linestyle": "none", "zorder": 5}
+        (mark,) = self.ax_.plot(at, row.mean, "o", label=label, **look)
         return mark
 
     def _label(self, log: bool) -> None:
+        ax = self.ax_
         if self.candidates.numeric:
-            self.ax_.set_xscale("log" if log else "linear")
+            ax.set_xscale("log" if log else "linear")
         else:
-            self.ax_.set_xticks(list(self._places.values()), list(self._places))
-            self.ax_.margins(x=0.2)
+            ax.set_xticks(list(self._places.values()), list(self._places))
+            ax.margins(x=0.2)
         level = "" if self.candidates.level is None else f"{words.percent(self.candidates.level)} "
-        quantity = self.quantity[:1].upper() + self.quantity[1:]
-        self.ax_.set(xlabel=self.candidates.param, ylabel=f"{quantity} on new data: mean and {level}interval")
-        self.ax_.xaxis.label.set_parse_math(False)
-        style.legend(self.ax_, loc="best")
-        style.open_frame(self.ax_)
-
-
-def _texts(found: Candidates) -> list[str]:
-    return [short(row.value) for row in found.rows]
+        quantity = style.capital(self.quantity)
+        ax.set(xlabel=self.candidates.param, ylabel=f"{quantity} on new data: mean and {level}interval")
+        style.without_formulas([ax.xaxis.label])
+        style.legend(ax, loc="best")
+        style.open_frame(ax)

@@ -1,21 +1,21 @@
-"""What the pictures share: axes, names of models, the line of chance, notes under the axes."""
+"""What the displays share: axes, the line of chance, legends, notes under the axes, and names of models."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from foldless.errors import FoldlessWarning, InputError, warn_user
+from foldless.analysis import Analysis, Options, analysed
+from foldless.cards.drawing import DensityCurve
+from foldless.errors import InputError, warn_user
 from foldless.model.steps import innermost, is_estimator
-
-# ---- What the pictures share: axes, the line of chance, and the notes under the axes.
 
 FAINT, ALERT = "#8b949e", "#d97706"
 BAND = 0.2  # opacity of intervals and bands
+DASHED = {"color": FAINT, "linewidth": 1, "linestyle": (0, (4, 4))}
 NOTE_SIZE = 8.0
 NOTE_LINE = 1.35 * NOTE_SIZE / 72  # inches
 LETTER = 0.54  # mean width of a letter, in units of the size of the font
@@ -24,7 +24,41 @@ SLIMMEST = 30  # letters; narrower notes would be a column of single words
 NOTES, CHANCE = "foldless-notes", "foldless-chance"
 
 
-def axes_for(ax: Any, width: float, height: float, notes: Iterable[str]) -> tuple[Any, Any]:
+# ---- the base of the displays
+
+
+class Display:
+    """Base of the displays: the constructor takes numbers, `plot` draws them and keeps the artists as attributes.
+
+    `notes` is what a reader must know: a tuple, or a dict of tuples by the name of the model.
+    """
+
+    notes: Any
+    figure_: Any
+    ax_: Any
+    notes_: Any
+
+    @contextmanager
+    def _axes(self, ax: Any, width: float, height: float) -> Iterator[Any]:
+        """The axes to draw on, those given or new ones; the notes are written under the finished picture."""
+        notes = merged_notes(self.notes) if isinstance(self.notes, Mapping) else list(self.notes)
+        self.figure_, self.ax_ = _axes_for(ax, width, height, notes)
+        yield self.ax_
+        self.notes_ = _write_notes(self.ax_, notes)
+
+
+class ModelsDisplay(Display):
+    """Base of the displays of several models: one curve for each, by name."""
+
+    def __init__(self, curves: Mapping[str, Any], notes: Mapping[str, Iterable[str]] | None = None) -> None:
+        self.curves = dict(curves)
+        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
+
+
+# ---- axes, lines and legends
+
+
+def _axes_for(ax: Any, width: float, height: float, notes: list[str]) -> tuple[Any, Any]:
     """Figure and axes: those given, or a new figure with room for the notes."""
     try:
         import matplotlib.pyplot as plt
@@ -46,8 +80,49 @@ def chance_line(ax: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
     for line in ax.lines:
         if line.get_gid() == CHANCE:
             return line
-    (line,) = ax.plot(x, y, color=FAINT, linewidth=1, linestyle=(0, (4, 4)), zorder=1, gid=CHANCE, label="chance")
+    (line,) = ax.plot(x, y, zorder=1, gid=CHANCE, label="chance", **DASHED)
     return line
+
+
+def mean_and_interval(ax: Any, curve: DensityCurve, height: float, bar: dict[str, Any], dot: Any) -> tuple[Any, Any]:
+    """A bar for the interval of a density and a dot at its mean, also where they touch the edge of the axes."""
+    look = {"linewidth": 4, "solid_capstyle": "butt", "clip_on": False, "zorder": 3, **bar}
+    (interval,) = ax.plot([curve.low, curve.high], [height, height], **look)
+    look = {"markersize": 7, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
+    (mean,) = ax.plot(curve.mean, height, "o", color=dot, **look)
+    return interval, mean
+
+
+def legend(ax: Any, **where: Any) -> None:
+    """Each label once, the line of chance last, and no formulas in names; nothing where there is no label."""
+    handles: dict[str, Any] = {}
+    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+        handles.setdefault(label, handle)
+    if "chance" in handles:
+        handles["chance"] = handles.pop("chance")
+    if handles:
+        drawn = ax.legend([*handles.values()], [*handles], fontsize="small", framealpha=0.8, edgecolor="none", **where)
+        without_formulas(drawn.get_texts())
+
+
+def without_formulas(texts: Iterable[Any]) -> None:
+    """A dollar sign in a name is a dollar sign, not the start of a formula."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def open_frame(ax: Any, *, left: bool = True) -> None:
+    """No lines at the top and the right, nor at the left if that axis has no numbers."""
+    hidden = ("top", "right") if left else ("top", "right", "left")
+    ax.spines[list(hidden)].set_visible(False)
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+# ---- notes under the axes
 
 
 def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
@@ -59,7 +134,7 @@ def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
     return [note if len(who) == len(notes) else f"{', '.join(who)}: {note}" for note, who in owners.items()]
 
 
-def write_notes(ax: Any, notes: Iterable[str]) -> Any:
+def _write_notes(ax: Any, notes: list[str]) -> Any:
     """The notes under the label of the x axis, below those of earlier pictures; None without notes.
 
     They are part of the axes, so every layout engine and ``bbox_inches="tight"`` make room for them.
@@ -72,20 +147,10 @@ def write_notes(ax: Any, notes: Iterable[str]) -> Any:
         return earlier
     if not new:
         return None
+    below_label = {"xy": (0, 0), "xycoords": ("axes fraction", ax.xaxis.label), "xytext": (0, -6)}
+    look = {"ha": "left", "va": "top", "fontsize": NOTE_SIZE, "color": ALERT, "parse_math": False}
     return ax.annotate(
-        "\n".join(new),
-        xy=(0, 0),
-        xycoords=("axes fraction", ax.xaxis.label),
-        xytext=(0, -6),
-        textcoords="offset points",
-        ha="left",
-        va="top",
-        fontsize=NOTE_SIZE,
-        color=ALERT,
-        annotation_clip=False,
-        gid=NOTES,
-        # A dollar sign in a name is a dollar sign, not the start of a formula.
-        parse_math=False,
+        "\n".join(new), textcoords="offset points", annotation_clip=False, gid=NOTES, **below_label, **look
     )
 
 
@@ -94,27 +159,35 @@ def _wrapped(note: str, inches: float) -> list[str]:
     return textwrap.wrap(f"Note: {note}", letters, subsequent_indent="   ")
 
 
-def legend(ax: Any, **where: Any) -> None:
-    """Each label once, the line of chance last, and no formulas in names; nothing where there is no label."""
-    found: dict[str, Any] = {}
-    for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
-        found.setdefault(label, handle)
-    if "chance" in found:
-        found["chance"] = found.pop("chance")
-    if not found:
-        return
-    drawn = ax.legend(list(found.values()), list(found), fontsize="small", framealpha=0.8, edgecolor="none", **where)
-    for text in drawn.get_texts():
-        text.set_parse_math(False)
+# ---- one model or several, by name
 
 
-def open_frame(ax: Any, *, left: bool = True) -> None:
-    """No lines at the top and the right, nor at the left if that axis has no numbers."""
-    hidden = ("top", "right") if left else ("top", "right", "left")
-    ax.spines[list(hidden)].set_visible(False)
+def analyses(estimator: Any, X: Any, y: Any, options: Options, name: str | None = None) -> dict[str, Analysis]:
+    """The analysis of a classifier under its name, or those of a dict of classifiers; given analyses are kept."""
+    if not isinstance(estimator, Mapping):
+        return {name or _class_name(estimator): analysed(estimator, X, y, options)}
+    if name is not None:
+        raise InputError("name is for a single estimator: the keys of the dict are the names.")
+    return {str(key): analysed(each, X, y, options) for key, each in estimator.items()}
 
 
-# ---- One model or several: names for what is drawn, and the warnings of their computation given once.
+def _class_name(model: Any) -> str:
+    estimator = model.estimator if isinstance(model, Analysis) else model
+    return type(innermost(estimator)).__name__ if is_estimator(estimator) else "weights"
+
+
+def emit_warnings(models: Mapping[str, Analysis]) -> None:
+    """Emit each distinct warning of the analyses once, at the line that asked for the picture."""
+    distinct = {(type(warning), str(warning)): warning for a in models.values() for warning in a.warnings}
+    for warning in distinct.values():
+        warn_user(warning)
+
+
+def of_kind(result: Any, kind: type, maker: str) -> Any:
+    """The result, or an `InputError` that says how to compute one of its kind."""
+    if not isinstance(result, kind):
+        raise InputError(f"expected a {kind.__name__}, got {type(result).__name__}: compute it with {maker}.")
+    return result
 
 
 def named_posteriors(posteriors: Any, kind: type, maker: str, name: Any = None) -> dict[str, Any]:
@@ -122,19 +195,19 @@ def named_posteriors(posteriors: Any, kind: type, maker: str, name: Any = None) 
     if isinstance(posteriors, Mapping):
         if name is not None:
             raise InputError("name is for a single posterior or a list: the keys of the dict are the names.")
-        found = {str(key): post for key, post in posteriors.items()}
+        named = {str(key): post for key, post in posteriors.items()}
     else:
         several = list(posteriors) if isinstance(posteriors, list | tuple) else [posteriors]
-        found = dict(zip(_names(name, len(several)), several, strict=True))
-    if not found:
+        named = dict(zip(_names(name, len(several)), several, strict=True))
+    if not named:
         raise InputError(f"there is nothing to draw: pass at least one {kind.__name__}.")
-    for post in found.values():
+    for post in named.values():
         if not isinstance(post, kind):
             raise InputError(
                 f"expected {kind.__name__} objects, one or a dict or list of them, got {type(post).__name__}: "
                 f"compute each with {maker}(estimator, X, y)."
             )
-    return found
+    return named
 
 
 def _names(name: Any, n: int) -> list[str]:
@@ -144,39 +217,3 @@ def _names(name: Any, n: int) -> list[str]:
     if len(names) != n or len(set(names)) != n:
         raise InputError(f"name must be {n} different name(s), one per posterior, got {name!r}.")
     return names
-
-
-def named_estimators(estimator: Any, name: str | None) -> dict[str, Any]:
-    """A fitted classifier under its name, or the dict of classifiers as it is."""
-    if not isinstance(estimator, Mapping):
-        return {name or _class_name(estimator): estimator}
-    if name is not None:
-        raise InputError("name is for a single estimator: the keys of the dict are the names.")
-    return {str(key): each for key, each in estimator.items()}
-
-
-def _class_name(estimator: Any) -> str:
-    if not is_estimator(estimator):
-        return "weights"
-    return type(innermost(estimator)).__name__
-
-
-@contextmanager
-def warned_once() -> Iterator[None]:
-    """Give each warning of the block once, pointing at the line that asked for the picture.
-
-    The ROC curve and the operating point are two analyses of one classifier with the same warnings.
-    """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    seen: set[tuple[type[Warning], str]] = set()
-    for warning in caught:
-        key = (warning.category, str(warning.message))
-        if key in seen:
-            continue
-        seen.add(key)
-        if issubclass(warning.category, FoldlessWarning):
-            warn_user(warning.message, warning.category)
-        else:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)

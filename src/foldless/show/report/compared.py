@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from textwrap import shorten
 from typing import Any
@@ -11,85 +10,86 @@ import numpy as np
 
 from foldless import checks, words
 from foldless.baselines.folds import cv_auc
-from foldless.errors import FoldlessError, OptimismWarning
-from foldless.estimate import auc_posterior
+from foldless.errors import FoldlessError
 from foldless.search.candidates import final_classifier, is_strength, l2_strength
 from foldless.show import style
 from foldless.show.report import page
-from foldless.show.report.case import TWO_ONLY, Case, Part
+from foldless.show.report.parts import Case, Part
 from foldless.show.search import SearchDisplay, candidates_of
 
 # ---- The same question put to 5-fold cross-validation and to the paper's estimator.
 
 FOLDS = 5
-NAMES = {"foldless": "foldless", "cross_validation": f"{FOLDS}-fold CV", "paper": "the paper's, in-sample"}
+REASON_LETTERS = 300
+ROW_NAMES = {"foldless": "foldless", "cross_validation": f"{FOLDS}-fold CV", "paper": "the paper's, in-sample"}
 
 
 def comparison_part(case: Case) -> Part:
     """The three answers side by side."""
-    if not case.two_classes:
-        return Part.skipped(TWO_ONLY)
-    post = auc_posterior(case.estimator, case.X, case.y, **case.about)
-    ours = dict(zip(("auc", "low", "high"), (post.mean, *post.interval(case.level)), strict=True))
+    post = case.analysis.auc
+    text = "From one fit on all rows, each row judged as if it had been left out."
     content: dict[str, Any] = {
         "level": case.level,
-        "foldless": {**ours, "text": "From one fit on all rows, each row judged as if it had been left out."},
+        "foldless": _row(post.mean, post.interval(case.level), text=text),
         "cross_validation": _cross_validated(case),
-        "paper": _in_sample(case, post.mean),
+        "paper": _in_sample(case),
     }
     return Part(content, {"comparison": _comparison_picture(content, case.level)})
+
+
+def _row(auc: float, interval: tuple[float, float], **more: Any) -> dict[str, Any]:
+    return {"auc": auc, "low": interval[0], "high": interval[1], **more}
+
+
+def _impossible(err: Exception) -> dict[str, str]:
+    return {"skipped": f"Not possible here: {shorten(str(err), REASON_LETTERS)}"}
 
 
 def _cross_validated(case: Case) -> dict[str, Any]:
     if case.is_weights:
         return {"skipped": "Given weights cannot be fitted again on a part of the rows."}
-    how = {"folds": FOLDS, "random_state": case.seed, "groups": case.groups, "pos_label": case.pos_label}
+    a, options = case.analysis, case.analysis.options
+    how = {"folds": FOLDS, "random_state": case.seed, "groups": options.groups, "pos_label": options.pos_label}
     try:
-        found = cv_auc(case.estimator, case.X, case.y, **how)
+        estimate = cv_auc(a.estimator, a.X, a.y, **how)
     except FoldlessError as err:
-        return {"skipped": f"Not possible here: {err}"}
-    low, high = found.interval(case.level)
+        return _impossible(err)
     text = (
         "Mean over the folds, each by a model trained on four fifths of the rows. The usual interval: a t interval "
         "from the spread over the folds, which ignores that their models share training rows."
     )
-    if case.groups is not None:
+    if options.groups is not None:
         text += " Rows of a group stayed together."
-    if case.sample_weight is not None:
+    if options.sample_weight is not None:
         text += " The sample weights were not used in these fits."
-    return {
-        "auc": float(found), "low": low, "high": high, "folds": list(found.details["values"]), "seed": case.seed,
-        "text": text,
-    }  # fmt: skip
+    folds = list(estimate.details["values"])
+    return _row(float(estimate), estimate.interval(case.level), folds=folds, seed=case.seed, text=text)
 
 
-def _in_sample(case: Case, ours: float) -> dict[str, Any]:
+def _in_sample(case: Case) -> dict[str, Any]:
     """CBAUC, the posterior mean of the paper's model on the training scores, and whether it can be believed."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            post = auc_posterior(case.estimator, case.X, case.y, method="in-sample", pos_label=case.pos_label)
-        except FoldlessError as err:
-            return {"skipped": f"Not possible here: {err}"}
-    told = [str(w.message) for w in caught if issubclass(w.category, OptimismWarning)]
-    low, high = post.interval(case.level)
-    text = _believed(told[0] if told else None, post.mean - ours)
-    if case.groups is not None or case.sample_weight is not None:
+    try:
+        post, optimism = case.analysis.in_sample_auc()
+    except FoldlessError as err:
+        return _impossible(err)
+    text = _believed(optimism, post.mean - case.analysis.auc.mean)
+    options = case.analysis.options
+    if options.groups is not None or options.sample_weight is not None:
         text += " It knows neither groups nor sample weights."
-    return {"auc": post.mean, "low": low, "high": high, "optimistic": bool(told), "text": text}
+    return _row(post.mean, post.interval(case.level), optimistic=optimism is not None, text=text)
 
 
-def _believed(warning: str | None, above: float) -> str:
-    if warning is None:
+def _believed(optimism: str | None, above: float) -> str:
+    if optimism is None:
         return "Judges the classifier on the rows that it was fitted to; with so few features that does little harm."
     # "... is optimistic with 30 features and 120 rows: on labels without any signal it would read about 0.78. Use ..."
-    shape = warning.partition("optimistic ")[2].partition(". Use")[0]
+    shape = optimism.partition("optimistic ")[2].partition(". Use")[0]
     word = f"Optimistic, {above:.3f} above our answer," if above > 0 else "Apt to be optimistic"
     return f"{word} {shape}. It judges the classifier on the very rows that it was fitted to: do not report it."
 
 
 def _comparison_picture(content: dict[str, Any], level: float) -> str:
-    rows = {NAMES[key]: content[key] for key in NAMES if "skipped" not in content[key]}
+    rows = {name: content[key] for key, name in ROW_NAMES.items() if "skipped" not in content[key]}
     alt = "; ".join(f"{name} {words.estimate(r['auc'], r['low'], r['high'])}" for name, r in rows.items())
 
     def draw(ax: Any) -> None:
@@ -113,9 +113,8 @@ def _comparison_picture(content: dict[str, Any], level: float) -> str:
 # ---- How the AUC depends on the strength of the penalty: a search without folds along C, or along alpha of ridge.
 
 DECADES = 3
-STEPS = {"shared": 4, "general": 2}  # values in two decades: many where they share one factorisation
+VALUES = {"shared": 4, "general": 2}  # in two decades: many where they share one factorisation
 LEAST_GAIN = 0.0005
-LONGEST = 300  # letters of a reason
 FINE_AT_MOST = 2000  # rows; beyond, also a shared path takes its time
 
 
@@ -125,7 +124,7 @@ def search_part(case: Case) -> Part:
         return Part.skipped("Not asked for (search=False).")
     if case.is_weights:
         return Part.skipped("Given weights have no penalty to vary.")
-    model = getattr(case.estimator, "best_estimator_", case.estimator)
+    model = getattr(case.analysis.estimator, "best_estimator_", case.analysis.estimator)
     name, present = own_strength(model)
     if name is None or present is None:
         what = type(final_classifier(model)[0]).__name__
@@ -156,15 +155,17 @@ def _searched(case: Case, model: Any, name: str, present: float) -> Part:
 
     from foldless.search.meta import FoldlessSearch
 
-    several = not case.two_classes
-    fine = l2_strength(model) == name and not several and len(case.y) <= FINE_AT_MOST
-    values = grid_around(present, STEPS["shared" if fine else "general"])
-    extra = {} if case.sample_weight is None else {_weight_argument(model): case.sample_weight}
+    a, options = case.analysis, case.analysis.options
+    fine = l2_strength(model) == name and case.two_classes and len(a.y) <= FINE_AT_MOST
+    values = grid_around(present, VALUES["shared" if fine else "general"])
+    # A pipeline hands fit arguments only to a step that is named.
+    weight_argument = f"{final_classifier(model)[1]}sample_weight"
+    extra = {} if options.sample_weight is None else {weight_argument: options.sample_weight}
     try:
         search = FoldlessSearch(clone(model), {name: values}, level=case.level)
-        search.fit(case.X, _plain_labels(case.y), groups=case.groups, **extra)
+        search.fit(a.X, _plain_labels(a.y), groups=options.groups, **extra)
     except (FoldlessError, ValueError) as err:  # of the clones that are fitted: scikit-learn's own words
-        return Part.skipped(f"Not possible here: {shorten(str(err), LONGEST)}")
+        return Part(_impossible(err))
     content = _content(search, name, present, values)
     return Part(content, {"search": _search_picture(search, content)})
 
@@ -175,16 +176,11 @@ def _plain_labels(y: Any) -> Any:
     return np.array(labels.tolist()) if labels.dtype == object else y
 
 
-def _weight_argument(model: Any) -> str:
-    # A pipeline hands fit arguments only to a step that is named.
-    return f"{final_classifier(model)[1]}sample_weight"
-
-
 def _content(search: Any, name: str, present: float, values: list[float]) -> dict[str, Any]:
     table = search.results_
     rows = [
-        {"value": v, "auc": float(m), "low": float(lo), "high": float(hi)}
-        for v, m, lo, hi in zip(values, table["mean"], table["lower"], table["upper"], strict=True)
+        {"value": value, **_row(float(mean), (float(low), float(high)))}
+        for value, mean, low, high in zip(values, table["mean"], table["lower"], table["upper"], strict=True)
     ]
     content = {
         "parameter": name,
@@ -195,13 +191,13 @@ def _content(search: Any, name: str, present: float, values: list[float]) -> dic
         "level": search.level,
         "candidates": rows,
     }
-    return {**content, "text": _judged(content)}
+    return {**content, "text": _advice(content)}
 
 
-def _judged(found: dict[str, Any]) -> str:
+def _advice(content: dict[str, Any]) -> str:
     """What to make of the search, in words."""
-    brief, present, best, optimism = (found[key] for key in ("brief", "present", "best", "optimism"))
-    now, count = f"{brief} = {present['value']:g}", len(found["candidates"])
+    brief, present, best, optimism = (content[key] for key in ("brief", "present", "best", "optimism"))
+    now, count = f"{brief} = {present['value']:g}", len(content["candidates"])
     if not np.isfinite(present["auc"]):
         return f"The present {now} could not be judged; of {count} values, {brief} = {best['value']:g} is best."
     gain = best["auc"] - present["auc"]
@@ -222,15 +218,14 @@ def _search_picture(search: Any, content: dict[str, Any]) -> str:
     brief, present, best = content["brief"], content["present"], content["best"]
     largest = f"largest AUC: {brief} = {best['value']:g}"
     sentence = f"AUC against {brief}. {largest}, {words.rate(best['auc'])}; present {brief} = {present['value']:g}."
-    found = replace(candidates_of(search, content["parameter"]), notes=())
+    candidates = replace(candidates_of(search, content["parameter"]), notes=())
 
     def draw(ax: Any) -> None:
-        now = f"present {brief} = {present['value']:g}"
-        if found.numeric:  # else values stand side by side
-            ax.axvline(present["value"], color=style.FAINT, linewidth=1, linestyle=(0, (4, 4)), label=now)
-        drawn = SearchDisplay(found).plot(ax)
-        if drawn.chosen_ is not None:
-            drawn.chosen_.set_label(largest)
+        if candidates.numeric:  # else values stand side by side
+            ax.axvline(present["value"], label=f"present {brief} = {present['value']:g}", **style.DASHED)
+        display = SearchDisplay(candidates).plot(ax)
+        if display.chosen_ is not None:
+            display.chosen_.set_label(largest)
         style.legend(ax, loc="best")
         ax.get_legend().set_frame_on(False)  # a frame would look like a hole in the band
         ax.set(xlabel=brief, ylabel="AUC on new data")

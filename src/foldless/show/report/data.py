@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, saw_y, sklearn_names
-from foldless.model.view import ClassesView, LinearView, as_table
-from foldless.show.report.case import Case, Part
+from foldless.model.view import ClassesView, LinearView, as_table, dismantled
+from foldless.show.report.parts import Case, Part
 from foldless.words import shortened
 
 # ---- What the columns are called that a classifier's weights act on: those of X, carried through the steps before.
@@ -20,32 +20,37 @@ from foldless.words import shortened
 SCALERS = {"StandardScaler", "RobustScaler", "MinMaxScaler", "MaxAbsScaler", "QuantileTransformer", "PowerTransformer"}
 
 
-def steps_before_y(steps: Steps) -> Steps:
+def _steps_before_y(steps: Steps) -> Steps:
     """The steps that are applied to X before the weights are looked at: all up to the first that saw y."""
     cut = next((k for k, (_, step) in enumerate(steps) if saw_y(step)), len(steps))
     return steps[:cut]
 
 
-def scalers_of(steps: Steps) -> list[str]:
+def _scalers_of(steps: Steps) -> list[str]:
     """The classes of all scalers among steps and inside them, in their order."""
-    found = []
+    scalers = []
     for _, step in steps:
-        inner = [s for part in inner_steps(step) for s in flattened("", part)]
         own = [type(step).__name__] if sklearn_names(step) & SCALERS else []
-        found += own + scalers_of(inner)
-    return found
+        scalers += own + _scalers_of([inner for part in _held_by(step) for inner in flattened("", part)])
+    return scalers
 
 
-def carried(names: list[str] | None, X: Any, steps: Steps, width: int) -> list[str]:
+def _held_by(step: Any) -> list[Any]:
+    """What a ColumnTransformer or a FeatureUnion holds."""
+    attribute = next((attribute for kind, attribute in CONTAINERS.items() if kind in sklearn_names(step)), None)
+    return [item[1] for item in getattr(step, attribute, ()) if not isinstance(item[1], str)] if attribute else []
+
+
+def _carried(names: list[str] | None, X: Any, steps: Steps, width: int) -> list[str]:
     """Names of the `width` columns after some steps; numbers where a step does not say what it made of them."""
-    known = names or _numbered(X.shape[1] if len(getattr(X, "shape", ())) == 2 else width)
+    names = names or [_numbered(k) for k in range(X.shape[1] if len(getattr(X, "shape", ())) == 2 else width)]
     for _, step in steps:
-        known = _after(step, known)
-    return known if len(known) == width else _numbered(width)
+        names = _after(step, names)
+    return names if len(names) == width else [_numbered(k) for k in range(width)]
 
 
-def _numbered(width: int) -> list[str]:
-    return [f"column {k + 1}" for k in range(width)]
+def _numbered(k: int) -> str:
+    return f"column {k + 1}"
 
 
 def _after(step: Any, names: list[str]) -> list[str]:
@@ -57,12 +62,6 @@ def _after(step: Any, names: list[str]) -> list[str]:
     return names
 
 
-def inner_steps(step: Any) -> list[Any]:
-    """What a ColumnTransformer or a FeatureUnion holds."""
-    held = next((attribute for kind, attribute in CONTAINERS.items() if kind in sklearn_names(step)), None)
-    return [item[1] for item in getattr(step, held, ()) if not isinstance(item[1], str)] if held else []
-
-
 # ---- The features that move the score most, in units that can be compared.
 
 SHOWN = 15
@@ -70,26 +69,26 @@ SHOWN = 15
 
 def features_part(case: Case) -> Part:
     """The largest weights, each times the standard deviation of its column."""
-    all_steps = case.taken_apart()[0]
-    steps = steps_before_y(all_steps)
-    X, spread = case.view.X, column_sds(case.view)
-    names = carried(case.names, case.X, steps, X.shape[1])
-    weights = _per_class(case.view) * spread
+    view = case.analysis.view
+    all_steps = [] if case.is_weights else dismantled(case.analysis.estimator)[0]
+    steps = _steps_before_y(all_steps)
+    names = _carried(case.names, case.analysis.X, steps, view.X.shape[1])
+    weights = _per_class(view) * _column_sds(view)
     size = np.max(np.abs(weights), axis=0)
     order = [int(k) for k in np.argsort(-size, kind="stable")[:SHOWN] if size[k] > 0]
     largest = float(size[order[0]]) if order else 1.0
     scaler = next((type(s).__name__ for _, s in reversed(steps) if sklearn_names(s) & SCALERS), None)
     content: dict[str, Any] = {
-        "features": int(X.shape[1]),
+        "features": int(view.X.shape[1]),
         "nonzero": int(np.count_nonzero(size)),
         "scaler": scaler,
-        "unit": _unit(scaler, scalers_of(all_steps)),
-        "top": [_entry(case.view, names[k], weights[:, k], size[k] / largest) for k in order],
+        "unit": _unit(scaler, _scalers_of(all_steps)),
+        "top": [_entry(view, names[k], weights[:, k], size[k] / largest) for k in order],
     }
     return Part(content)
 
 
-def column_sds(view: LinearView | ClassesView) -> Floats:
+def _column_sds(view: LinearView | ClassesView) -> Floats:
     """Standard deviation of each column on which the weights act."""
     positive = view.labels.positive if isinstance(view, LinearView) else view.codes == 0
     first, second = feature_moments(view.X, positive)
@@ -106,10 +105,10 @@ def _per_class(view: LinearView | ClassesView) -> Floats:
 def _unit(all_columns: str | None, scalers: list[str]) -> str:
     if all_columns == "StandardScaler":
         return "Change of the score per standard deviation of the feature; the units are those of the StandardScaler."
-    words = "Change of the score per standard deviation of the feature: weight times standard deviation."
+    unit = "Change of the score per standard deviation of the feature: weight times standard deviation."
     if scalers:
-        return f"{words} The scaling of the pipeline ({', '.join(dict.fromkeys(scalers))}) is allowed for."
-    return f"{words} No scaler is in the pipeline, so the weights alone could not be compared."
+        return f"{unit} The scaling of the pipeline ({', '.join(dict.fromkeys(scalers))}) is allowed for."
+    return f"{unit} No scaler is in the pipeline, so the weights alone could not be compared."
 
 
 def _entry(view: LinearView | ClassesView, name: str, weights: Floats, share: float) -> dict[str, Any]:
@@ -128,17 +127,16 @@ BLOCK = 1 << 22  # cells looked at together
 
 def data_part(case: Case) -> Part:
     """What X and y look like, as they were given."""
-    table = as_table(case.X)
-    counts = case.counts
-    rows = sum(counts.values())
+    table, options = as_table(case.analysis.X), case.analysis.options
+    rows = sum(case.counts.values())
     content: dict[str, Any] = {
         "rows": rows,
         "features": int(table.shape[1]) if len(getattr(table, "shape", ())) == 2 else None,
-        "classes": [{"label": label, "rows": n, "share": n / rows} for label, n in counts.items()],
-        "positive": None if not case.two_classes else next(iter(counts)),
+        "classes": [{"label": label, "rows": n, "share": n / rows} for label, n in case.counts.items()],
+        "positive": next(iter(case.counts)) if case.two_classes else None,
         "sparse": checks.is_sparse(table),
-        "groups": None if case.groups is None else _groups(case.groups, rows),
-        "weighted": case.sample_weight is not None,
+        "groups": None if options.groups is None else _groups(options.groups, rows),
+        "weighted": options.sample_weight is not None,
         **column_kinds(table, case.names),
     }
     return Part(content)
@@ -151,57 +149,58 @@ def _groups(groups: Any, rows: int) -> dict[str, int]:
 
 def column_kinds(table: Any, names: list[str] | None) -> dict[str, Any]:
     """Which columns are constant, have missing values, or hold no numbers; nothing for rows that are documents."""
-    found: dict[str, Any] = {"constant": [], "missing": [], "text": []}
-    cells = 0
-    for k, constant, missing, numeric in _columns(table):
-        cells += missing
-        for kind, applies in (("constant", constant), ("missing", missing > 0), ("text", not numeric)):
-            if applies:
-                found[kind].append(k)
-    kinds = {kind: {"count": len(at), "names": _named(at, names)} for kind, at in found.items()}
-    return {**kinds, "missing_values": cells}
+    columns = list(_columns(table)) if len(getattr(table, "shape", ())) == 2 else []
+    kinds = {
+        "constant": [k for k, column in enumerate(columns) if column.constant],
+        "missing": [k for k, column in enumerate(columns) if column.missing],
+        "text": [k for k, column in enumerate(columns) if not column.numeric],
+    }
+    named = {
+        kind: {"count": len(at), "names": [shortened(names[k] if names else _numbered(k)) for k in at[:NAMED]]}
+        for kind, at in kinds.items()
+    }
+    return {**named, "missing_values": sum(column.missing for column in columns)}
 
 
-def _named(places: list[int], names: list[str] | None) -> list[str]:
-    return [shortened(names[k] if names else f"column {k + 1}") for k in places[:NAMED]]
+class Column(NamedTuple):
+    """Whether a column is constant, how many values it lacks, and whether it holds numbers."""
+
+    constant: bool
+    missing: int
+    numeric: bool = True
 
 
-def _columns(table: Any) -> Iterator[tuple[int, bool, int, bool]]:
-    """(place, constant, missing values, holds numbers) of every column."""
-    if len(getattr(table, "shape", ())) != 2:
-        return
+def _columns(table: Any) -> Iterator[Column]:
     if checks.is_sparse(table):
-        yield from _of_sparse(table.tocsc())
-    elif checks.is_frame(table):
-        yield from (_of_series(k, _series(table, k)) for k in range(table.shape[1]))
-    else:
-        yield from _of_array(np.asarray(table))
+        return _of_sparse(table.tocsc())
+    if checks.is_frame(table):
+        return (_of_values(_series(table, k)) for k in range(table.shape[1]))
+    return _of_array(np.asarray(table))
 
 
-def _of_sparse(M: Any) -> Iterator[tuple[int, bool, int, bool]]:
+def _of_sparse(M: Any) -> Iterator[Column]:
     for k in range(M.shape[1]):
         stored = M.data[M.indptr[k] : M.indptr[k + 1]]
-        full = stored if stored.size == M.shape[0] else np.append(stored, 0)
-        yield _of_numbers(k, full)
+        yield _of_numbers(stored if stored.size == M.shape[0] else np.append(stored, 0))
 
 
-def _of_array(M: Any) -> Iterator[tuple[int, bool, int, bool]]:
+def _of_array(M: Any) -> Iterator[Column]:
     if M.dtype.kind not in "biuf":
-        yield from (_of_series(k, M[:, k]) for k in range(M.shape[1]))
+        yield from (_of_values(M[:, k]) for k in range(M.shape[1]))
         return
     step = max(1, BLOCK // M.shape[0])
     for start in range(0, M.shape[1], step):
         block = M[:, start : start + step]
-        missing = np.count_nonzero(np.isnan(block), axis=0) if M.dtype.kind == "f" else np.zeros(block.shape[1], int)
-        spread = np.max(block, axis=0) == np.min(block, axis=0)
-        for j in range(block.shape[1]):
-            yield _of_numbers(start + j, block[:, j]) if missing[j] else (start + j, bool(spread[j]), 0, True)
+        # Columns with NaN, whose extremes are NaN, are looked at one by one.
+        low, high = np.min(block, axis=0), np.max(block, axis=0)
+        for k, incomplete in enumerate(np.isnan(low)):
+            yield _of_numbers(block[:, k]) if incomplete else Column(bool(low[k] == high[k]), 0)
 
 
-def _of_numbers(k: int, values: Any) -> tuple[int, bool, int, bool]:
+def _of_numbers(values: Any) -> Column:
     values = np.asarray(values, dtype=np.float64)
     known = values[~np.isnan(values)]
-    return k, bool(known.size == 0 or known.min() == known.max()), int(values.size - known.size), True
+    return Column(bool(known.size == 0 or known.min() == known.max()), int(values.size - known.size))
 
 
 def _series(frame: Any, k: int) -> Any:
@@ -209,13 +208,13 @@ def _series(frame: Any, k: int) -> Any:
     return frame.iloc[:, k].to_numpy() if hasattr(frame, "iloc") else frame.to_series(k).to_numpy()
 
 
-def _of_series(k: int, values: Any) -> tuple[int, bool, int, bool]:
+def _of_values(values: Any) -> Column:
     values = np.asarray(values)
     if values.dtype.kind in "biuf":
-        return _of_numbers(k, values)
+        return _of_numbers(values)
     known = [v for v in values.tolist() if not _is_missing(v)]
     numeric = all(isinstance(v, int | float) for v in known)
-    return k, len(set(map(str, known))) < 2, len(values) - len(known), numeric
+    return Column(len(set(map(str, known))) < 2, len(values) - len(known), numeric)
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,11 +1,106 @@
-"""The text of a report: the answer in a sentence, and a methods paragraph for a manuscript."""
+"""The words of a report: where it comes from, the answer in a sentence, and methods for a manuscript."""
 
 from __future__ import annotations
 
+from inspect import Parameter, signature
 from typing import Any
 
+import numpy as np
+
 from foldless import words
+from foldless.model.steps import CONTAINERS, sklearn_names, thawed
+from foldless.model.view import dismantled
+from foldless.show.report import page
+from foldless.show.report.parts import Case
 from foldless.words import counted, quoted, times_in_100
+
+# ---- Where a report comes from: the classifier as one would write it down, and the call.
+
+WEIGHTS = "given weights"
+MOST_VALUES = 6  # of a list among the settings of a step
+
+
+def origin(case: Case, command: Any, data_name: Any, title: Any) -> dict[str, Any]:
+    """Title, data, classifier, versions and command."""
+    classifier, model = _named(case)
+    text = _call(case) if command is None else str(command)
+    prior = case.analysis.options.prior
+    return {
+        "title": str(title) if title is not None and str(title).strip() else _title(case, classifier, data_name),
+        "data_name": None if data_name is None else str(data_name),
+        "model": model,
+        "classifier": classifier,
+        "seed": case.seed,
+        "versions": page.versions(),
+        "home": page.home(),
+        "command": {"made_by": "python" if command is None else "command", "text": text},
+        **({} if prior is None else {"prior": repr(prior)}),
+    }
+
+
+def _named(case: Case) -> tuple[str, str]:
+    """Name of the classifier, and the classifier with the steps before it."""
+    if case.is_weights:
+        return WEIGHTS, WEIGHTS
+    steps, final, _ = dismantled(case.analysis.estimator)
+    return type(final).__name__, " → ".join([*(written(step) for _, step in steps), written(final)])
+
+
+def _title(case: Case, classifier: str, data_name: Any) -> str:
+    if data_name is not None:
+        return f"{classifier} on {data_name}"
+    labels = [quoted(label) for label in case.counts]
+    return f"{classifier}: {' against '.join(labels) if case.two_classes else f'{len(labels)} classes'}"
+
+
+def _call(case: Case) -> str:
+    """The call as one would type it; arrays by their names."""
+    options = case.analysis.options
+    about = [f"{name}={name}" for name in ("groups", "sample_weight") if getattr(options, name) is not None]
+    if options.pos_label is not None:
+        about.append(f"pos_label={options.pos_label!r}")
+    shown = [f"level={case.level:g}", f"seed={case.seed}", *([] if case.search else ["search=False"])]
+    if options.prior is None and options.multi_class == "ovo":
+        return f"foldless.report({', '.join(['estimator', 'X', 'y', *about, *shown])})"
+    about += [f"{name}={getattr(options, name)!r}" for name in ("prior", "multi_class") if name in options.given]
+    analysis = f"foldless.analyse({', '.join(['estimator', 'X', 'y', *about])})"
+    return f"foldless.report({', '.join([analysis, *shown])})"
+
+
+def written(step: Any) -> str:
+    """A step with the settings that are not the default, as Python would make it; of containers what they hold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> written(LogisticRegression(C=0.1, max_iter=500))
+    'LogisticRegression(C=0.1, max_iter=500)'
+    """
+    step, kinds = thawed(step), sklearn_names(step)
+    if "Pipeline" in kinds:
+        return " → ".join(written(inner) for _, inner in step.steps)
+    if kinds & set(CONTAINERS):
+        held = getattr(step, "transformers", ()) or getattr(step, "transformer_list", ())
+        return f"{type(step).__name__}({'; '.join(f'{item[0]}: {written(item[1])}' for item in held)})"
+    if not hasattr(step, "get_params") or isinstance(step, type):
+        return str(step) if isinstance(step, str) else type(step).__name__
+    usual = {name: p.default for name, p in signature(type(step)).parameters.items()}
+    given = {name: _setting(value) for name, value in step.get_params(deep=False).items()}
+    changed = [f"{name}={text}" for name, text in given.items() if text != _setting(usual.get(name, Parameter.empty))]
+    return f"{type(step).__name__}({', '.join(changed)})"
+
+
+def _setting(value: Any) -> str:
+    """A setting; of objects only the class, since their text may differ from run to run."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if isinstance(value, list | tuple | np.ndarray):
+        few = len(value) <= MOST_VALUES and all(isinstance(v, int | float | str | np.number) for v in value)
+        return f"[{', '.join(_setting(v) for v in value)}]" if few else f"{type(value).__name__} of {len(value)}"
+    return written(value) if sklearn_names(value) else type(value).__name__
+
 
 # ---- The answer in plain words, at the head of the content.
 
@@ -15,16 +110,15 @@ GUESSING = {
 }
 
 
-def around(parts: dict[str, Any], origin: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+def around(parts: dict[str, Any], where_from: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     """The whole content of a report: where it comes from, the answer, and the parts."""
-    verdict = parts["diagnosis"].get("verdict")
-    kept = [*parts["auc"]["notes"], *parts["rates"].get("notes", []), *notes]
+    all_notes = [*parts["auc"]["notes"], *parts["rates"].get("notes", []), *notes]
     return {
-        **origin,
+        **where_from,
         "sentence": sentence(parts["auc"], parts["data"]),
-        "verdict": verdict,
+        "verdict": parts["diagnosis"]["verdict"],
         "verdict_sentence": verdict_sentence(parts["diagnosis"]),
-        "notes": list(dict.fromkeys(kept)),
+        "notes": list(dict.fromkeys(all_notes)),
         **parts,
     }
 
@@ -60,9 +154,7 @@ def _task(data: dict[str, Any]) -> str:
 
 
 def verdict_sentence(diagnosis: dict[str, Any]) -> str:
-    """May that be trusted?"""
-    if "skipped" in diagnosis:
-        return "The checks that lead to a verdict exist for two classes only."
+    """Whether the answer may be trusted."""
     if diagnosis["verdict"] == "trust":
         return "Nothing was found in the data or the fit that speaks against this answer."
     worst = diagnosis["findings"][0]
@@ -85,7 +177,7 @@ HOW = {
 POSTERIOR = (
     "The AUC was estimated from smoothed ranks of these scores, moved towards the plain ranks as far as the two "
     "differ by more than noise. Its posterior distribution joins the sampling error of this estimate, a t distribution "
-    "on the scale of the standardised separation of the classes, with a weakly informative prior on that separation."
+    "on the scale of the standardised separation of the classes, with {prior} on that separation."
 )
 FOLDLESS = "The foldless developers. foldless: how good a linear classifier is, from one fit. Version {version}.{home}"
 HASSAN = (
@@ -128,7 +220,7 @@ def paragraph(summary: dict[str, Any]) -> dict[str, Any]:
         _result(summary),
         *_rates(summary),
         *_compared(summary, refs),
-        *_checked(summary),
+        _checked(summary),
         _software(summary),
     ]
     return {"text": " ".join(sentences), "references": refs.works}
@@ -139,30 +231,32 @@ def _fitted(s: dict[str, Any], refs: References) -> str:
     classes = ", ".join(f"{entry['rows']:,} of class {quoted(entry['label'])}" for entry in data["classes"])
     width = "" if data["features"] is None else f" with {counted(data['features'], 'feature')}"
     grouped = "" if data["groups"] is None else f", in {counted(data['groups']['count'], 'group')} of dependent rows"
-    what = "A linear classifier with given weights was judged on" if s["classifier"] == "given weights" else (
-        f"A linear classifier (scikit-learn {refs.cite(SKLEARN)}: {s['model']}) was trained on"
-    )  # fmt: skip
+    if s["classifier"] == WEIGHTS:
+        what = "A linear classifier with given weights was judged on"
+    else:
+        what = f"A linear classifier (scikit-learn {refs.cite(SKLEARN)}: {s['model']}) was trained on"
     return f"{what} {counted(data['rows'], 'row')}{width}{grouped} ({classes})."
 
 
 def _judged(s: dict[str, Any], refs: References) -> str:
     quantity = "area under the ROC curve (AUC)"
     if "multi_class" in s["auc"]:
-        quantity = f"average {quantity} over all pairs of classes {refs.cite(HAND)}"
-    means = (
-        "from this one fit in closed form" if s["classifier"] in CLOSED_FORM else "by one Newton step from this one fit"
-    )
+        pairs = s["auc"]["multi_class"] == "ovo"
+        over = f"over all pairs of classes {refs.cite(HAND)}" if pairs else "of each class against the rest"
+        quantity = f"average {quantity} {over}"
+    exact = s["classifier"] in CLOSED_FORM
+    means = "from this one fit in closed form" if exact else "by one Newton step from this one fit"
     how = HOW.get(s["auc"]["method"], HOW[OTHER]).format(means=means)
     if s["data"]["groups"]:
         how += "; with each row its whole group was removed, and the sampling error was clustered over groups"
     home = f" {s['home']}." if s["home"] else ""
     work = refs.cite(FOLDLESS.format(version=s["versions"]["foldless"], home=home))
-    curve = (
-        "" if "skipped" in s["roc"] else " The ROC curve was modelled as binormal with the same posterior of its area."
-    )
+    posterior = POSTERIOR.format(prior=f"the prior {s['prior']}" if "prior" in s else "a weakly informative prior")
+    if "skipped" not in s["roc"]:
+        posterior += " The ROC curve was modelled as binormal with the same posterior of its area."
     return (
         f"The {quantity} that it will have on new data was estimated with foldless {work} from the training data, "
-        f"without setting rows aside. {how}. {POSTERIOR}{curve}"
+        f"without setting rows aside. {how}. {posterior}"
     )
 
 
@@ -175,15 +269,6 @@ def _result(s: dict[str, Any]) -> str:
     )
 
 
-def _rates(s: dict[str, Any]) -> list[str]:
-    rates = s["rates"]
-    if "skipped" in rates:
-        return []
-    written = {k: words.estimate(*(rates[k][x] for x in ("mean", "low", "high"))) for k in RATES}
-    told = ", ".join(f"the {name} {written[key]}" for key, name in RATES.items())
-    return [f"At the classifier's own threshold and a prevalence of {rates['prevalence']:.3g}, {told}."]
-
-
 RATES = {
     "sensitivity": "sensitivity was",
     "specificity": "specificity",
@@ -192,31 +277,35 @@ RATES = {
 }
 
 
+def _rates(s: dict[str, Any]) -> list[str]:
+    rates = s["rates"]
+    if "skipped" in rates:
+        return []
+    values = {key: words.estimate(*(rates[key][x] for x in ("mean", "low", "high"))) for key in RATES}
+    listed = ", ".join(f"the {name} {values[key]}" for key, name in RATES.items())
+    return [f"At the classifier's own threshold and a prevalence of {rates['prevalence']:.3g}, {listed}."]
+
+
 def _compared(s: dict[str, Any], refs: References) -> list[str]:
-    found = s["comparison"]
-    told = []
-    if "auc" in found.get("cross_validation", {}):
-        cv = found["cross_validation"]
+    cv, paper = (s["comparison"].get(key, {}) for key in ("cross_validation", "paper"))
+    sentences = []
+    if "auc" in cv:
         kept = ", rows of a group kept together" if s["data"]["groups"] else ""
-        told.append(
+        sentences.append(
             f"For comparison, stratified 5-fold cross-validation (seed {cv['seed']}{kept}) gave a mean over folds of "
             f"{words.estimate(cv['auc'], cv['low'], cv['high'])}, with a t interval from the spread over folds, "
             f"which ignores that folds share training rows {refs.cite(BENGIO)}."
         )
-    if "auc" in found.get("paper", {}):
-        paper = found["paper"]
+    if "auc" in paper:
         doubt = ", which tends to be optimistic with this many features" if paper["optimistic"] else ""
-        told.append(f"The in-sample estimator CBAUC {refs.cite(HASSAN)} gave {words.rate(paper['auc'])}{doubt}.")
-    return told
+        sentences.append(f"The in-sample estimator CBAUC {refs.cite(HASSAN)} gave {words.rate(paper['auc'])}{doubt}.")
+    return sentences
 
 
-def _checked(s: dict[str, Any]) -> list[str]:
-    diagnosis = s["diagnosis"]
-    if "skipped" in diagnosis:
-        return []
-    flagged = ", ".join(dict.fromkeys(diagnosis["flagged"]))
+def _checked(s: dict[str, Any]) -> str:
+    flagged = ", ".join(dict.fromkeys(s["diagnosis"]["flagged"]))
     because = f" ({flagged})" if flagged else ""
-    return [f"The checks of foldless gave the verdict “{diagnosis['verdict']}”{because}."]
+    return f"The checks of foldless gave the verdict “{s['diagnosis']['verdict']}”{because}."
 
 
 def _software(s: dict[str, Any]) -> str:

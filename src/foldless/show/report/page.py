@@ -1,4 +1,4 @@
-"""The page: template, pictures as inline SVG, versions and origin."""
+"""The page: the template filled in, pictures as inline SVG, and the versions of what the numbers rest on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import Any
 
 from foldless import words
 from foldless.errors import InputError
-from foldless.show.report.case import Case
-from foldless.words import UNSAFE, quoted
+from foldless.show import style
+from foldless.words import UNSAFE
 
 # ---- The page: the template filled in, with every name escaped.
 
 TEMPLATE = "page.html.j2"
 EXTRAS = ("jinja2", "matplotlib")
-WRITTEN = 10  # classes up to which the matrix of pairs fits a page
+MOST_CLASSES = 10  # up to which the matrix of pairs fits a page
 
 
 def require_extras() -> None:
@@ -63,8 +63,8 @@ def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
     """The pairs of classes as a lower triangle, or where there are too many classes as a list, the weakest first."""
     classes = [str(label) for label in auc["classes"]]
     pairs = sorted(auc["pairwise"], key=lambda pair: pair["auc"])
-    if len(classes) > WRITTEN:
-        return {"pairs": pairs[: 2 * WRITTEN], "rest": len(pairs) - 2 * WRITTEN, "rows": []}
+    if len(classes) > MOST_CLASSES:
+        return {"pairs": pairs[: 2 * MOST_CLASSES], "rest": len(pairs) - 2 * MOST_CLASSES, "rows": []}
     place = {label: k for k, label in enumerate(classes)}
     cells: list[list[Any]] = [[None] * (len(classes) - 1) for _ in classes[1:]]
     for pair in pairs:
@@ -80,7 +80,7 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "span": _span,
     "signed": _signed,
     "number": lambda value: f"{value:,}",
-    "capital": lambda text: text[:1].upper() + text[1:],
+    "capital": style.capital,
 }
 
 
@@ -89,8 +89,8 @@ FILTERS: dict[str, Callable[[Any], str]] = {
 WIDE = 4.6  # inches: about as wide as a phone shows without scaling down
 # Placeholders that become variables of the style sheet; colours that nothing else in a picture has.
 INK, ACCENT, PAPER = "#010203", "#040506", "#ffffff"
-COLOURS = {INK: "currentColor", ACCENT: "var(--accent)", PAPER: "var(--paper)", "#8b949e": "var(--faint)"}
-STYLE: dict[str, Any] = {
+COLOURS = {INK: "currentColor", ACCENT: "var(--accent)", PAPER: "var(--paper)", style.FAINT: "var(--faint)"}
+RC: dict[str, Any] = {
     "svg.fonttype": "none",  # letters stay letters: small, sharp, and in the font of the page
     "svg.hashsalt": "foldless",
     "font.family": "DejaVu Sans",
@@ -122,7 +122,7 @@ def svg(name: str, description: str, draw: Callable[[Any], None], height: float,
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with matplotlib.style.context(["default", {**STYLE, "axes.prop_cycle": cycler(color=[ACCENT])}]):
+    with matplotlib.style.context(["default", {**RC, "axes.prop_cycle": cycler(color=[ACCENT])}]):
         # A figure of its own, outside pyplot: no window system, no state left behind.
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasSVG(figure)
@@ -149,7 +149,7 @@ def _size_alone(font: re.Match[str]) -> str:
     return f"font-size: {font[1]}" if font[1] else ""
 
 
-# ---- Where a report comes from: the versions and the exact command, the title and the name of the data.
+# ---- What the numbers rest on.
 
 PACKAGES = ("foldless", "numpy", "scipy", "scikit-learn")
 
@@ -172,41 +172,5 @@ def home() -> str | None:
         places = metadata("foldless").get_all("Project-URL") or []
     except PackageNotFoundError:
         return None
-    found = {label.strip().lower(): url.strip() for label, _, url in (place.partition(",") for place in places)}
-    return next((found[label] for label in ("repository", "source", "homepage") if label in found), None)
-
-
-def origin(command: Any, data_name: Any, title: Any, case: Case) -> dict[str, Any]:
-    """Title, data, classifier, versions and command."""
-    return {
-        "title": str(title) if title is not None and str(title).strip() else _title(case, data_name),
-        "data_name": None if data_name is None else str(data_name),
-        "model": case.model,
-        "classifier": case.classifier,
-        "seed": case.seed,
-        "versions": versions(),
-        "home": home(),
-        "command": {
-            "made_by": "python" if command is None else "command",
-            "text": _call(case) if command is None else str(command),
-        },
-    }
-
-
-def _title(case: Case, data_name: Any) -> str:
-    if data_name is not None:
-        return f"{case.classifier} on {data_name}"
-    labels = [quoted(label) for label in case.counts]
-    what = f"{labels[0]} against {labels[1]}" if case.two_classes else f"{len(labels)} classes"
-    return f"{case.classifier}: {what}"
-
-
-def _call(case: Case) -> str:
-    """The call as one would type it; arrays by their names."""
-    given = [f"{name}={name}" for name in ("groups", "sample_weight") if getattr(case, name) is not None]
-    if case.pos_label is not None:
-        given.append(f"pos_label={case.pos_label!r}")
-    given += [f"level={case.level:g}", f"seed={case.seed}"]
-    if not case.search:
-        given.append("search=False")
-    return f"foldless.report(estimator, X, y, {', '.join(given)})"
+    urls = {label.strip().lower(): url.strip() for label, _, url in (place.partition(",") for place in places)}
+    return next((urls[label] for label in ("repository", "source", "homepage") if label in urls), None)

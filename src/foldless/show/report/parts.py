@@ -1,13 +1,19 @@
-"""The parts of a report that are read off the analysis: AUC, ROC curve, rates, learning curve, diagnosis."""
+"""What is reported on, and the parts of a report that are read off its analysis."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
-from foldless import words
+import numpy as np
+
+from foldless import checks, words
+from foldless.analysis import Analysis
 from foldless.cards.drawing import density_curve
-from foldless.estimate import auc_posterior, diagnose, error_posterior, roc_posterior
+from foldless.errors import InputError
 from foldless.model.steps import why_unknown
+from foldless.model.view import ClassesView, LinearView
 from foldless.plan.learning import learning_curve
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
@@ -15,27 +21,89 @@ from foldless.show import style
 from foldless.show.auc import AUCPosteriorDisplay
 from foldless.show.comparison import LearningCurveDisplay
 from foldless.show.report import page
-from foldless.show.report.case import TWO_ONLY, Case, Part
 from foldless.show.roc import ROCCurve, ROCPosteriorDisplay
+
+# ---- What is reported on, and what a part hands over.
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the report: its content as a dict of plain values, and pictures as markup by name."""
+
+    content: dict[str, Any]
+    pictures: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def skipped(cls, reason: str) -> Part:
+        """A part that does not apply, with the sentence that says why."""
+        return cls({"skipped": reason})
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is reported on: an analysis, and how to show it; `names` are those of the columns of X, if they have any."""
+
+    analysis: Analysis
+    level: float
+    names: list[str] | None
+    seed: int
+    search: bool
+
+    @classmethod
+    def of(cls, analysis: Analysis, level: float, feature_names: Iterable[str] | None, seed: Any, search: bool) -> Case:
+        """Check what the parts will take for granted."""
+        level = checks.in_open_interval(level, "level")
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+            raise InputError(f"seed must be a whole number from 0 on, got {seed!r}.")
+        return cls(analysis, level, _names(feature_names, analysis.X), int(seed), bool(search))
+
+    @property
+    def two_classes(self) -> bool:
+        return isinstance(self.analysis.view, LinearView)
+
+    @property
+    def is_weights(self) -> bool:
+        """Whether it is a bare vector of weights, which cannot be fitted again."""
+        return not hasattr(self.analysis.estimator, "fit")
+
+    @property
+    def counts(self) -> dict[Any, int]:
+        """Rows of each class; of two, the positive one first."""
+        view = self.analysis.view
+        if isinstance(view, ClassesView):
+            return dict(zip(view.classes, view.counts.tolist(), strict=True))
+        return {view.labels.positive_label: view.labels.n1, view.labels.negative_label: view.labels.n0}
+
+
+def _names(given: Iterable[str] | None, X: Any) -> list[str] | None:
+    if given is None:
+        return checks.column_names(X)
+    if isinstance(given, str):
+        raise InputError(f"feature_names must be a list of names, got the text {given!r}.")
+    names = [str(name) for name in given]
+    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(X[0]) if np.ndim(X) == 2 else None
+    if width is not None and width != len(names):
+        raise InputError(f"feature_names has {len(names)} names but X has {width} columns: they must match.")
+    return names
+
 
 # ---- The AUC: its posterior, and the density drawn; with more than two classes the pairs as well.
 
 
 def auc_part(case: Case) -> Part:
-    """The answer of `auc_posterior`, and its picture."""
-    post = auc_posterior(case.estimator, case.X, case.y, **case.about)
+    """The posterior of the AUC, and its picture."""
+    post = case.analysis.auc
     content: dict[str, Any] = post.summary(case.level)
+    quantity = "AUC"
     if isinstance(post, MulticlassAUCPosterior):
-        content["weakest"] = list(post.pairwise.weakest())
-    curve = density_curve(post, case.level)
-    quantity = "average AUC" if isinstance(post, MulticlassAUCPosterior) else "AUC"
+        content["weakest"], quantity = list(post.pairwise.weakest()), "average AUC"
     alt = (
         f"Posterior density of the {quantity}: mean {words.rate(post.mean)}, {words.percent(case.level)} interval "
         f"{words.span(content['low'], content['high'])}."
     )
 
     def draw(ax: Any) -> None:
-        AUCPosteriorDisplay({"": curve}, quantity=quantity).plot(ax)
+        AUCPosteriorDisplay({"": density_curve(post, case.level)}, quantity=quantity).plot(ax)
         ax.set_yticks([])
 
     return Part(content, {"density": page.svg("density", alt, draw, 2.1)})
@@ -50,47 +118,36 @@ NO_THRESHOLD = (
 
 def rates_part(case: Case) -> Part:
     """The rates at the threshold of the classifier and the prevalence of the data."""
-    if not case.two_classes:
-        return Part.skipped(TWO_ONLY)
-    post, reason = at_own_threshold(case)
-    return Part.skipped(reason) if post is None else Part(post.summary(case.level))
+    rates = own_rates(case)
+    return Part.skipped(rates) if isinstance(rates, str) else Part(rates.summary(case.level))
 
 
-def at_own_threshold(case: Case) -> tuple[ErrorPosterior | None, str]:
-    """The rates where ``predict`` changes its mind; or why they are not known."""
-    if case.is_weights:
-        return None, NO_THRESHOLD
-    if (reason := why_unknown(case.estimator)) is not None:
-        return None, reason
-    return error_posterior(case.estimator, case.X, case.y, **case.about), ""
+def own_rates(case: Case) -> ErrorPosterior | str:
+    """The rates at the classifier's own threshold, or why they are not known."""
+    reason = NO_THRESHOLD if case.is_weights else why_unknown(case.analysis.estimator)
+    return case.analysis.error() if reason is None else reason
 
 
 # ---- The ROC curve with its band.
 
-FPR = (0.05, 0.1, 0.2, 0.3)
+TABLE_FPR = (0.05, 0.1, 0.2, 0.3)
 
 
 def roc_part(case: Case) -> Part:
     """True positive rates along the curve, and the curve drawn with the operating point on it."""
-    if not case.two_classes:
-        return Part.skipped(f"{TWO_ONLY} See the pairs of classes above.")
-    roc = roc_posterior(case.estimator, case.X, case.y, **case.about)
-    own = at_own_threshold(case)[0]
-    curve = ROCCurve.of(roc, case.level, own)
+    roc, rates = case.analysis.roc, own_rates(case)
+    curve = ROCCurve.of(roc, case.level, None if isinstance(rates, str) else rates)
+    points = [{"fpr": fpr, **roc.tpr_at(fpr, case.level)._asdict()} for fpr in TABLE_FPR]
     content: dict[str, Any] = {
         "level": case.level,
-        "points": [{"fpr": f, **roc.tpr_at(f, case.level)._asdict()} for f in FPR],
+        "points": points,
         "curve": {"fpr": curve.fpr, "tpr": curve.mean, "low": curve.low, "high": curve.high},
         "notes": list(roc.notes),
     }
-    alt = (
-        f"ROC curve with its {words.percent(case.level)} band. "
-        + "; ".join(
-            f"at a false positive rate of {p['fpr']:g} the true positive rate is {words.rate(p['mean'])}"
-            for p in content["points"]
-        )
-        + "."
+    rising = "; ".join(
+        f"at a false positive rate of {p['fpr']:g} the true positive rate is {words.rate(p['mean'])}" for p in points
     )
+    alt = f"ROC curve with its {words.percent(case.level)} band. {rising}."
 
     def draw(ax: Any) -> None:
         ROCPosteriorDisplay({"": curve}).plot(ax)
@@ -101,24 +158,21 @@ def roc_part(case: Case) -> Part:
 # ---- The learning curve: what more rows would bring.
 
 FACTORS = (1, 2, 5)
-COLUMNS = ("rows", "auc", "low", "high", "half_width_then")
+POINT_KEYS = ("rows", "auc", "low", "high", "half_width_then")
 ZOOM = 0.75
 
 
 def learning_curve_part(case: Case) -> Part:
     """The AUC to expect with 2 and 5 times the rows, as a table and a picture."""
-    if not case.two_classes:
-        return Part.skipped(TWO_ONLY)
-    found = learning_curve(case.estimator, case.X, case.y, FACTORS, **case.about)
-    content = found.summary(case.level)
+    content = learning_curve(case.analysis, factors=FACTORS).summary(case.level)
     alt = "; ".join(f"{p['rows']} rows: {words.estimate(p['auc'], p['low'], p['high'])}" for p in content["points"])
-    rows, mean, low, high, half = ([p[key] for p in content["points"]] for key in COLUMNS)
+    rows, mean, low, high, half_widths = ([p[key] for p in content["points"]] for key in POINT_KEYS)
 
     def draw(ax: Any) -> None:
-        drawn = LearningCurveDisplay(rows, mean, low, high, half, case.level).plot(ax)
+        display = LearningCurveDisplay(rows, mean, low, high, half_widths, case.level).plot(ax)
         lowest = min(low)
         if lowest > ZOOM:  # chance is far below, and the picture would be empty
-            drawn.chance_level_.remove()
+            display.chance_level_.remove()
             ax.set_ylim(lowest - 0.3 * (1 - lowest) - 0.02, 1.003)
             style.legend(ax, loc="lower right")
 
@@ -129,9 +183,5 @@ def learning_curve_part(case: Case) -> Part:
 
 
 def diagnosis_part(case: Case) -> Part:
-    """The findings of `diagnose`, the worst first; the AUC is told elsewhere."""
-    if not case.two_classes:
-        return Part.skipped(f"{TWO_ONLY} Notes on the fit, if any, stand at the top.")
-    found = diagnose(case.estimator, case.X, case.y, **case.about)
-    content: dict[str, Any] = {key: value for key, value in found.summary().items() if key != "auc"}
-    return Part(content)
+    """The findings, the worst first; the AUC is in a part of its own."""
+    return Part({key: value for key, value in case.analysis.diagnosis.summary().items() if key != "auc"})

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from foldless import words
+from foldless.analysis import Options, analysed
 from foldless.cards.drawing import card
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
 from foldless.show.report import compared, data, methods, page, parts
-from foldless.show.report.case import Case, Part
+from foldless.show.report.parts import Case, Part
 from foldless.tables import refuse_stream
 from foldless.words import plain
 
@@ -49,10 +50,9 @@ class Report:
         return str(self._content["title"])
 
     @property
-    def verdict(self) -> str | None:
-        """That of `diagnose`; None with more than two classes, for which there is none."""
-        found = self._content["verdict"]
-        return None if found is None else str(found)
+    def verdict(self) -> str:
+        """That of the diagnosis: "trust", "caution" or "do not use"."""
+        return str(self._content["verdict"])
 
     def save(self, path: Any) -> Path:
         """Write the page to a file, whole or not at all, and return its path."""
@@ -61,12 +61,11 @@ class Report:
         return target
 
     def __repr__(self) -> str:
-        verdict = "no verdict" if self.verdict is None else f"verdict {self.verdict!r}"
-        return f"Report({self.title!r}, AUC {self._figure()}, {verdict})"
+        return f"Report({self.title!r}, AUC {self._figure()}, verdict {self.verdict!r})"
 
     def _repr_html_(self) -> str:
         facts = {
-            "verdict": self.verdict or "none: for two classes only",
+            "verdict": self.verdict,
             "page": f"{len(self.html.encode('utf-8')) / 1000:.0f} kB of HTML: report.save('report.html')",
         }
         return card(self.title, f"AUC {self._figure()}", facts, remark=str(self._content.get("sentence", "")))
@@ -80,24 +79,38 @@ class Report:
 
 Progress = Callable[[str], object]
 
-# Name in the summary, what is told while it is made, and who makes it; in the order of the page.
-PARTS: tuple[tuple[str, str, Callable[[Case], Part]], ...] = (
-    ("auc", "AUC and its posterior", parts.auc_part),
-    ("roc", "ROC curve", parts.roc_part),
-    ("rates", "sensitivity, specificity and predictive values", parts.rates_part),
-    ("comparison", "5-fold cross-validation and the paper's estimator", compared.comparison_part),
-    ("search", "search over the penalty", compared.search_part),
-    ("diagnosis", "diagnosis", parts.diagnosis_part),
-    ("learning_curve", "learning curve", parts.learning_curve_part),
-    ("features", "most weighted features", data.features_part),
-    ("data", "data summary", data.data_part),
-)
+
+class Chapter(NamedTuple):
+    """A part of the report: its name in the summary, what it is called while it is made, and who makes it."""
+
+    name: str
+    what: str
+    make: Callable[[Case], Part]
+    two_classes_only: bool = False
+    emits: bool = False  # warnings: of clones that are fitted, or of a public function
+
+
+# In the order of the page.
+CHAPTERS = (
+    Chapter("auc", "AUC and its posterior", parts.auc_part),
+    Chapter("roc", "ROC curve", parts.roc_part, two_classes_only=True),
+    Chapter("rates", "sensitivity, specificity and predictive values", parts.rates_part, two_classes_only=True),
+    Chapter(
+        "comparison", "5-fold cross-validation and the paper's estimator", compared.comparison_part,
+        two_classes_only=True, emits=True,
+    ),
+    Chapter("search", "search over the penalty", compared.search_part, emits=True),
+    Chapter("diagnosis", "diagnosis", parts.diagnosis_part),
+    Chapter("learning_curve", "learning curve", parts.learning_curve_part, two_classes_only=True, emits=True),
+    Chapter("features", "most weighted features", data.features_part),
+    Chapter("data", "data summary", data.data_part),
+)  # fmt: skip
 
 
 def report(
     estimator: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     path: Any = None,
     *,
     groups: Any = None,
@@ -118,23 +131,19 @@ def report(
     The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold, 5-fold cross-validation and the paper's
     estimator beside it, a search over the penalty, the diagnosis, what more rows would bring, the most weighted
     features, the data, and a paragraph of methods for a manuscript. The page needs neither network nor JavaScript, and
-    its bytes depend on nothing but the arguments and the versions. With more than two classes the AUC is the
-    average over pairs, and parts that exist for two classes only say so.
+    its bytes depend only on the arguments and the versions. With more than two classes the AUC is an average, and
+    parts that exist for two classes only say so.
 
-    Unlike the other functions it fits: clones of `estimator`, for the cross-validation and for the search.
+    Everything but the cross-validation and the search, which fit clones of `estimator`, is read off one `Analysis`.
 
     Parameters
     ----------
-    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
-    X, y : the data that it was fitted on
+    estimator : fitted linear classifier, Pipeline ending in one, weights, or an `Analysis` of one of them
+        An `Analysis` has its data and options already: leave X, y, groups, sample_weight and pos_label out.
+    X, y, groups, sample_weight, pos_label
+        As in `auc_posterior`.
     path : str or path, optional
         Where to write the page, whole or not at all; looked at before the work begins.
-    groups : array of shape (N,), optional
-        Labels of dependent rows: patients, sessions, runs.
-    sample_weight : array of shape (N,), optional
-        The weights given to ``fit``, if any.
-    pos_label : optional
-        The positive class; by default the second of ``classes_``.
     level : float
         Level of all intervals.
     feature_names : sequence of str, optional
@@ -152,7 +161,7 @@ def report(
     search : bool
         Whether to search over the penalty, the slowest part.
     progress : callable, optional
-        Told the name of each part before it is made.
+        Called with the name of each part before it is made.
 
     Returns
     -------
@@ -169,27 +178,31 @@ def report(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X, y = X[:60, :10], y[:60]
     >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    >>> found = fl.report(model, X, y, search=False)
-    >>> found
+    >>> report = fl.report(model, X, y, search=False)
+    >>> report
     Report('LogisticRegression: ...', AUC 0.983 (0.950 to 0.998), verdict ...)
-    >>> sorted(found.summary())[:3]
+    >>> sorted(report.summary())[:3]
     ['auc', 'classifier', 'command']
     """
     refuse_stream(X, y, "report")
     page.require_extras()
     target = None if path is None else writable(path)
-    told = _told(notes)
-    case = Case.of(estimator, X, y, groups, sample_weight, pos_label, level, feature_names, seed, search)
-    parts, heard = _made(case, progress)
-    contents = {name: part.content for name, part in parts.items()}
-    pictures = {name: markup for part in parts.values() for name, markup in part.pictures.items()}
-    origin = page.origin(command, data_name, title, case)
-    summary = plain(methods.around(contents, origin, [*told, *heard]))
+    own_notes = _sentences(notes)
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label))
+    refuse_stream(analysis.X, analysis.y, "report")
+    if analysis.options.in_sample:
+        raise InputError("a report shows the in-sample estimate beside its own: leave method='in-sample' out.")
+    case = Case.of(analysis, level, feature_names, seed, search)
+    made, doubts = _made(case, progress)
+    contents = {name: part.content for name, part in made.items()}
+    pictures = {name: markup for part in made.values() for name, markup in part.pictures.items()}
+    where_from = methods.origin(case, command, data_name, title)
+    summary = plain(methods.around(contents, where_from, [*own_notes, *doubts]))
     summary["methods"] = plain(methods.paragraph(summary))
-    made = Report(summary, page.rendered(summary, pictures))
+    result = Report(summary, page.rendered(summary, pictures))
     if target is not None:
-        made.save(target)
-    return made
+        result.save(target)
+    return result
 
 
 def writable(path: Any) -> Path:
@@ -202,34 +215,47 @@ def writable(path: Any) -> Path:
     return target
 
 
-def _told(notes: Any) -> list[str]:
-    told = [] if isinstance(notes, str) or not hasattr(notes, "__iter__") else list(notes)
-    if isinstance(notes, str) or not all(isinstance(note, str) for note in told):
+def _sentences(notes: Any) -> list[str]:
+    sentences = [] if isinstance(notes, str) or not hasattr(notes, "__iter__") else list(notes)
+    if isinstance(notes, str) or not all(isinstance(note, str) for note in sentences):
         raise InputError(f"notes must be a list of sentences, got {notes!r}.")
-    return told
+    return sentences
 
 
 def _made(case: Case, progress: Progress | None) -> tuple[dict[str, Part], list[str]]:
-    """All parts, and the warnings of their making, each once: five analyses of one fit say the same five times."""
-    parts: dict[str, Part] = {}
-    heard: dict[str, str] = {}
-    for name, what, make in PARTS:
+    """All parts, and the warnings that none of their texts repeats: those of the analysis and of fitted clones."""
+    made: dict[str, Part] = {}
+    doubts = {_one_line(warning): _one_line(warning) for warning in case.analysis.warnings}
+    for chapter in CHAPTERS:
         if progress is not None:
-            progress(what)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            parts[name] = make(case)
-        for warning in caught:
-            text = " ".join(str(warning.message).split())
-            heard.setdefault(text, text if name == "auc" else f"{what}: {text}")
-    said = {note for part in parts.values() for note in _texts(part.content)}
-    return parts, [words for text, words in heard.items() if text not in said]
+            progress(chapter.what)
+        made[chapter.name], texts = _part(chapter, case)
+        for text in texts:
+            doubts.setdefault(text, f"{chapter.what}: {text}")
+    on_page = {text for part in made.values() for text in _texts(part.content)}
+    return made, [doubt for text, doubt in doubts.items() if text not in on_page]
+
+
+def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
+    """The part, and the warnings that its maker emits, as texts."""
+    if chapter.two_classes_only and not case.two_classes:
+        return Part.skipped("For two classes only."), []
+    if not chapter.emits:
+        return chapter.make(case), []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        part = chapter.make(case)
+    return part, [_one_line(warning.message) for warning in caught]
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split())
 
 
 def _texts(content: Any) -> Iterator[str]:
     """All texts in the content of a part."""
     if isinstance(content, str):
-        yield " ".join(content.split())
+        yield _one_line(content)
     elif isinstance(content, dict | list | tuple):
         for item in content.values() if isinstance(content, dict) else content:
             yield from _texts(item)
