@@ -13,9 +13,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from foldless.honest import softmax
-from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
-from foldless.honest.targets import LOG_ODDS, log_odds
-from foldless.model.view import take_classes_apart
+from foldless.honest.classes import LOG_ODDS, evaluated_rows, log_odds, remove_rows_of_classes
+from foldless.model.view import take_apart
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 PAIRS = [(0, 1), (0, 2), (5, 20), (7, 31), (40, 3), (12, 33)]
@@ -30,7 +29,7 @@ def classes(n=45, P=6, K=3, shift=1.0, seed=0):
 
 
 def removed(estimator, X, y, **options):
-    return remove_rows_of_classes(take_classes_apart(estimator, X, y), **options)
+    return remove_rows_of_classes(take_apart(estimator, X, y, several=True), **options)
 
 
 def refitted(estimator, X, y, i, j):
@@ -60,7 +59,7 @@ def errors(estimator, X, y):
 def test_ridge_is_exact(P, alpha):
     ours, naive, found = errors(RidgeClassifier(alpha), *classes(P=P))
     assert ours.max() < 1e-10 < naive.min()
-    assert found.method == "loo"
+    assert found.provenance.method == "loo"
 
 
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2]])
@@ -100,8 +99,8 @@ def test_discriminant_analysis_with_shrinkage_keeps_the_order(P, solver, shrinka
 def test_one_newton_step_comes_near(estimator, P):
     ours, naive, found = errors(estimator, *classes(P=P))
     assert np.median(ours) < 0.12 * np.median(naive)
-    assert found.method == "loo"
-    assert found.residual < 1e-3
+    assert found.provenance.method == "loo"
+    assert found.provenance.residual < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -156,8 +155,8 @@ def test_foreign_rows_are_noticed():
         fitted = estimator.fit(X, y)
         other, labels = classes(seed=5)
         found = removed(fitted, other, labels)
-        assert found.direction_cosine < 0.99
-        assert "point elsewhere" in found.notes[0]
+        assert found.provenance.direction_cosine < 0.99
+        assert "point elsewhere" in found.provenance.notes[0]
 
 
 def test_sparse_columns_change_nothing():

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from foldless import checks
-from foldless.errors import EstimatorError, InputError, TrustWarning
+from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, leak
 from foldless.findings.finding import Diagnosis, Finding, found
 from foldless.findings.fit import fit_findings, saw_y
@@ -67,9 +66,7 @@ def diagnose(
     ('do not use', ('copies',))
     """
     refuse_stream(X, y, "diagnose")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrustWarning)  # what it says is among the findings
-        view = take_apart(estimator, X, y, pos_label=pos_label)
+    view = take_apart(estimator, X, y, pos_label=pos_label)  # its doubts are among the findings
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view), column_figures(view)
@@ -106,8 +103,8 @@ def _analysed(view: LinearView, groups: Any, sample_weight: Any) -> tuple[Analys
 
 def _posterior(view: LinearView, analysis: Analysis) -> AUCPosterior:
     n0, n1 = view.labels.n0, view.labels.n1
-    details = analysis.details()
-    return AUCPosterior.from_effect(analysis.effect, analysis.removed.method, n0, n1, analysis.notes, details)
+    details, method = analysis.details(), analysis.removed.provenance.method
+    return AUCPosterior.from_effect(analysis.effect, method, n0, n1, analysis.notes, details)
 
 
 def _about_copies(

@@ -222,7 +222,7 @@ def roc_posterior(
     answer = _analysed(view, prior, groups, sample_weight)
     binormal = BinormalCurves.from_variances(answer.effect, *answer.class_variances())
     notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + answer.shape_notes()
-    return ROCPosterior(binormal, answer.removed.method, n0, n1, notes)
+    return ROCPosterior(binormal, answer.removed.provenance.method, n0, n1, notes)
 
 
 def error_posterior(
@@ -279,12 +279,15 @@ def error_posterior(
     answer = _analysed(view, None, groups, sample_weight)
     rates = SeparateScales(*answer.class_effects(threshold))
     notes = rate_notes(answer, quick_notes(view, X, answer.removed.groups)) + told
-    return ErrorPosterior(rates, threshold, share, answer.removed.method, n0, n1, notes)
+    return ErrorPosterior(rates, threshold, share, answer.removed.provenance.method, n0, n1, notes)
 
 
 def _view(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
     take = stream_view if is_out_of_core(X, y) else take_apart
-    return take(estimator, X, y, pos_label=pos_label)
+    view = take(estimator, X, y, pos_label=pos_label)
+    for doubt in view.doubts:
+        warn_user(doubt, TrustWarning)
+    return view
 
 
 def _several_classes(
@@ -339,7 +342,7 @@ def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covarianc
 
 
 def _in_sample_notes(view: LinearView, prior: Prior) -> tuple[str, ...]:
-    warning = in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
+    warning = in_sample.optimism(view.w.size, view.labels.positive.size, prior)
     if warning is None:
         return view.notes
     warn_user(warning, OptimismWarning)

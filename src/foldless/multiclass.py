@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from foldless import checks, words
-from foldless.errors import EstimatorError, InputError
+from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
-from foldless.honest.classes import NO_GROUPS, remove_rows_of_classes
+from foldless.honest.classes import NO_GROUPS, ClassScores, remove_rows_of_classes
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import on_few_rows, strain
+from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import unit_size
-from foldless.honest.targets import ClassScores
-from foldless.model.view import has_several_classes, take_classes_apart
+from foldless.model.view import has_several_classes, take_apart
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
@@ -27,14 +26,16 @@ def posterior_of_classes(
     estimator: Any, X: Any, y: Any, *, prior: EffectPrior, groups: Any, sample_weight: Any, multi_class: str
 ) -> tuple[MulticlassAUCPosterior, str | None]:
     """The posterior of a fitted classifier, and what deserves a warning about it, if anything."""
-    view = take_classes_apart(estimator, X, y)
+    view = take_apart(estimator, X, y, several=True)
+    for doubt in view.doubts:
+        warn_user(doubt, TrustWarning)
     found = remove_rows_of_classes(view, groups=groups, sample_weight=sample_weight)
     counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
-    notes = view.notes + found.notes
+    notes = view.notes + found.provenance.notes
     result = posterior_of_source(
-        TrainingRows(found), counts, prior, multi_class, found.method, notes, details_of(found)
+        TrainingRows(found), counts, prior, multi_class, found.provenance.method, notes, details_of(found)
     )
-    return result, strain(found.notes, found.direction_cosine)
+    return result, found.provenance.strain
 
 
 def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
@@ -102,14 +103,7 @@ def _of_pair(source: EvaluatedRows, a: int, b: int) -> list[Component]:
 
 
 def details_of(found: ClassScores) -> dict[str, Any]:
-    known = found.method == "loo"
-    return {
-        "family": found.family,
-        "score": found.score,
-        "residual": found.residual if known else None,
-        "polished": found.polished,
-        "match": None if known else found.match,
-    }
+    return {**found.provenance.details(), "score": found.score}
 
 
 # ---- What cannot be asked about two classes, or about more of them, and what to do instead.

@@ -226,6 +226,8 @@ def _loo(models: Mapping[str, Any], X: Any, y: Any, how: How) -> Judged:
     posteriors = {}
     for name, model in models.items():
         view = take_apart(model, X, y, pos_label=how.pos_label)
+        for doubt in view.doubts:
+            warn_user(doubt, TrustWarning)
         found[name] = each = Analysis.of(view, prior, how.groups, how.sample_weight)
         if each.strained is not None:
             warn_user(f"{name}: {each.strained}", TrustWarning)

@@ -7,7 +7,8 @@ from foldless.findings.finding import Finding, found
 from foldless.honest import in_sample
 from foldless.honest.analysis import Analysis
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.scores import MATERIAL, POOR_MATCH
+from foldless.honest.removal import MATERIAL
+from foldless.honest.scores import POOR_MATCH
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
@@ -42,7 +43,7 @@ def _of_note(note: str) -> Finding:
 
 def stopped_early(analysis: Analysis) -> Finding | None:
     """Weights that are not those of the training objective on these rows."""
-    cosine = analysis.removed.direction_cosine
+    cosine = analysis.removed.provenance.direction_cosine
     if cosine >= MATERIAL:
         return None
     return Finding(
@@ -58,9 +59,9 @@ def stopped_early(analysis: Analysis) -> Finding | None:
 
 def stand_in(analysis: Analysis) -> Finding | None:
     """The training has no closed form, and the nearest ridge regression was left out of instead."""
-    if analysis.removed.method != "loo-surrogate":
+    if analysis.removed.provenance.method != "loo-surrogate":
         return None
-    match = analysis.removed.match
+    match = analysis.removed.provenance.match
     poor = match < POOR_MATCH
     return Finding(
         "stand-in",

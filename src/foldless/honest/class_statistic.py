@@ -26,17 +26,17 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
+from foldless.honest.classes import ClassScores
 from foldless.honest.design import Bools, Ints
-from foldless.honest.scores import Removed
+from foldless.honest.removal import pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
     SeparationStatistic,
     Spread,
     noise_in_mean,
-    statistic_of_removed,
+    statistic_of_pairs,
     statistic_of_scores,
 )
-from foldless.honest.targets import ClassScores
 
 LARGEST = float(-np.sqrt(2) * ndtri(MIN_TAIL))  # beyond this, scores no longer tell how far apart the classes are
 MAX_RATIO = 2.0
@@ -106,16 +106,10 @@ class TrainingRows:
         without = self.found.tensor.without[score]
         ones, zeros = without[np.ix_(rows1, rows0)], without[np.ix_(rows0, rows1)].T
         diff = ones - zeros
-        alone = self.found.tensor.alone[score]
         n1, n0 = (float(self.found.counts[list(c)].sum()) for c in (first, second))
         spent1, spent0 = self._influence(score, first), self._influence(score, second)
         influence = (n1 / (rows1.size - 1) * spent1 + n0 / (rows0.size - 1) * spent0) / (n1 + n0)
-        removed = Removed(
-            rows1, rows0, alone, alone, ones, zeros, drift=0.0, influence_sq=influence, cluster_influence_sq=0.0,
-            groups=None, method=self.found.method, family=self.found.family, residual=self.found.residual,
-            polished=self.found.polished, direction_cosine=self.found.direction_cosine, match=self.found.match,
-        )  # fmt: skip
-        statistic = statistic_of_removed(removed)
+        statistic = statistic_of_pairs(pair_differences(ones, zeros), influence)
         spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
         return _component(score, statistic, spread, rows1, rows0, self.codes.size, statistic.pair_auc)
 

@@ -9,7 +9,7 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Curvature, Design, build_design, curvature_at
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective
 
 # ---- How far the user's fit is from its own optimum, and the rest of the way there.
 #

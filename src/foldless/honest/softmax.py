@@ -13,10 +13,15 @@ from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest import optimum
 from foldless.honest.design import Design, Ints, blocks, build_design, inverse_root
-from foldless.honest.families import balanced_counts_sample_weights
-from foldless.honest.targets import Tensor, class_weights, is_one_against_rest
+from foldless.honest.families import (
+    balanced_counts_sample_weights,
+    is_one_against_rest,
+    row_weights,
+    strength,
+    trains_as_its_class,
+)
 from foldless.model.steps import sklearn_names
-from foldless.model.view import ClassesView
+from foldless.model.view import LinearView
 
 # ---- Multinomial logistic regression at its optimum:  1/2 sum_k |w_k|^2 + sum_i c_i (logsumexp_k z_ik - z_{i, y_i}).
 #
@@ -234,28 +239,27 @@ MOST_WORK = 2e10  # multiplications for the pairs of rows
 BLOCK_ENTRIES = 1 << 20
 
 
-def softmax_of(view: ClassesView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
+def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
     """The objective of multinomial logistic regression with an L2 penalty at its optimum; None for anything else."""
     est: Any = view.estimator
     if not sklearn_names(est) & {"LogisticRegression", "LogisticRegressionCV"} or is_one_against_rest(est):
         return None
-    C = _strength(est)
+    C = strength(est)
+    if C is not None and not np.isfinite(C):
+        raise EstimatorError(
+            "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
+            "finite C; C=1e4 on standardised columns is next to no penalty."
+        )
     if C is None or not trains_as_its_class(est):
         return None
     K, intercept = len(view.classes), bool(est.fit_intercept)
     if K * (min(view.X.shape) + intercept) > MAX_WIDTH:
         return None
-    s = class_weights(view, sample_weight, counted=balanced_counts_sample_weights())[view.codes]
-    mass = C * (s if sample_weight is None else s * sample_weight)
+    mass = C * row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     design = build_design(view.X, constant=0.0, free_intercept=intercept)
     centre = design.mean(np.ones(view.codes.size)) if intercept else None
     problem = Softmax(design, centre, view.codes, mass, K)
     return problem, softmax_optimum(problem, _fitted(problem, view))
-
-
-def trains_as_its_class(est: Any) -> bool:
-    """Whether fit is scikit-learn's own: a subclass with another one may minimise anything."""
-    return str(getattr(type(est).fit, "__module__", "")).startswith("sklearn.")
 
 
 def affordable_rows(problem: Softmax) -> int:
@@ -264,15 +268,15 @@ def affordable_rows(problem: Softmax) -> int:
     return int(np.sqrt(MOST_WORK / (K**2 * (8 * K + K * problem.width))))
 
 
-def scores_of_softmax(problem: Softmax, found: SoftmaxOptimum, rows: Ints) -> Tensor:
-    """Decision values of the rows without them, and without every pair of them."""
+def scores_of_softmax(problem: Softmax, found: SoftmaxOptimum, rows: Ints) -> tuple[Floats, Floats]:
+    """Decision values of the rows without them (K, m), and without every pair of them (K, m, m)."""
     z, local = found.decisions[rows], _Local(problem, found, rows)
     own = local.alone()
     alone = z + np.einsum("ikl,il->ik", local.own, own)
     without = np.empty((problem.n_classes, rows.size, rows.size))
     for part in _column_parts(rows.size, problem.n_classes):
         without[:, :, part] = (z[:, None, :] + local.pair_shifts(part)).transpose(2, 0, 1)
-    return Tensor.of(alone.T.copy(), without)
+    return alone.T.copy(), without
 
 
 class _Local:
@@ -313,27 +317,10 @@ def _column_parts(m: int, n_classes: int) -> Iterator[slice]:
         yield slice(start, min(start + step, m))
 
 
-def _fitted(problem: Softmax, view: ClassesView) -> Floats:
+def _fitted(problem: Softmax, view: LinearView) -> Floats:
     """The user's coefficients in the coordinates of the problem, shape (width, K)."""
     linear = view.scores() - view.intercepts
     means = linear.mean(axis=0)
     own = linear - means if problem.centre is not None else linear
     coef = np.column_stack([problem.design.coefficients(w, z) for w, z in zip(view.weights, own.T, strict=True)])
     return coef if problem.centre is None else np.vstack([coef, view.intercepts + means])
-
-
-def _strength(est: Any) -> float | None:
-    """C of an L2 penalty, None for L1, elastic net and averaged fits; no penalty is refused."""
-    penalty, cross_validated = getattr(est, "penalty", "deprecated"), hasattr(est, "C_")
-    if cross_validated and not est.refit:
-        return None
-    ratio = np.ravel(np.asarray(est.l1_ratio_ if cross_validated else est.l1_ratio, dtype=object))[0]
-    if penalty == "l1" or (penalty in ("elasticnet", "deprecated") and ratio not in (None, 0.0)):
-        return None
-    C = np.inf if penalty is None else float(np.ravel(est.C_ if cross_validated else est.C)[0])
-    if not np.isfinite(C):
-        raise EstimatorError(
-            "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
-            "finite C; C=1e4 on standardised columns is next to no penalty."
-        )
-    return C

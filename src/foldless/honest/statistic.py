@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Ints
-from foldless.honest.scores import Removed
+from foldless.honest.removal import Removed
 
 # ---- The separation of two classes, from the differences of their scores: smooth where that is safe, ranks where not.
 #
@@ -180,11 +180,19 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
     scale; k = (kurtosis - 1)/2, at least 1.
     """
-    diff = removed.differences
-    codes = removed.groups
-    groups = (None, None) if codes is None else (codes[removed.rows1], codes[removed.rows0])
-    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), *groups)
-    return _statistic(diff, spread, _noise_share(removed, spread))
+    diff, codes = removed.differences, removed.groups
+    if codes is None:
+        return statistic_of_pairs(diff, removed.influence_sq)
+    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), codes[removed.rows1], codes[removed.rows0])
+    return _statistic(diff, spread, _share(removed.cluster_influence_sq, spread.mean_variance()))
+
+
+def statistic_of_pairs(diff: Floats, influence_sq: float) -> SeparationStatistic:
+    """The same from the differences (n1, n0) of independent rows, and `Removed.influence_sq`."""
+    spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
+    n0, n1 = spread.units
+    pooled = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2)
+    return _statistic(diff, spread, _share(influence_sq, pooled))
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
@@ -249,12 +257,7 @@ def clustered_square(effects: Floats, groups: Ints) -> float:
     return float(np.sum(sums**2) * codes.size / max(codes.size - 1, 1))
 
 
-def _noise_share(removed: Removed, spread: Spread) -> float:
-    if removed.groups is not None:
-        total, part = spread.mean_variance(), removed.cluster_influence_sq
-    else:
-        n0, n1 = spread.units
-        total, part = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2), removed.influence_sq
+def _share(part: float, total: float) -> float:
     return min(part / total, 1.0) if total > 0 else 0.0
 
 

@@ -17,7 +17,7 @@ from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, Ints, with_constant
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective
 from foldless.tables.block import Block
 from foldless.tables.matrix import LazyMatrix, Rows
 from foldless.tables.sums import finite_block_scores

@@ -1,12 +1,12 @@
-"""A fitted linear classifier on a table that is not in memory, as the methods want to see it.
+"""The view of a fitted linear classifier on a table that is not in memory.
 
-The steps of a pipeline are applied block by block. Weights, intercept and checks are those of `anatomy.take_apart`,
-run on the first rows only.
+The steps of a pipeline are applied block by block. Weights, intercept and checks are those of
+`foldless.model.view.take_apart`, run on the first rows only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.model.pullback import unfold
 from foldless.model.steps import is_estimator
-from foldless.model.view import LinearView, dismantled, same_names, take_apart
+from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
 from foldless.tables.block import Block, Source, no_rows
 from foldless.tables.device import is_device_array
@@ -40,9 +40,8 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     view = _probe_view(estimator, first.X[:PROBE_ROWS], labels)
     steps = tuple(dismantled(estimator)[0]) if is_estimator(estimator) else ()
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), Applied(steps))
-    return LinearView(
-        matrix, labels, view.weights, view.intercept, view.estimator, view.flipped, _remarks(view.notes, source, first)
-    )
+    codes, classes = codes_of(labels)
+    return replace(view, X=matrix, codes=codes, classes=classes, notes=_remarks(view.notes, source, first))
 
 
 @dataclass(frozen=True, eq=False)

@@ -189,6 +189,8 @@ def learning_curve(
     times = _checked_factors(factors)
     known = EffectPrior.checked(prior)
     view = take_apart(estimator, X, y, pos_label=pos_label)
+    for doubt in view.doubts:
+        warn_user(doubt, TrustWarning)
     today = Analysis.of(view, known, groups, sample_weight)
     if today.strained is not None:
         warn_user(today.strained, TrustWarning)
@@ -201,7 +203,7 @@ def learning_curve(
         factors=times,
         rows=tuple(sum(size) for size in sizes),
         posteriors=tuple(
-            AUCPosterior.from_effect(effect, today.removed.method, *size, notes)
+            AUCPosterior.from_effect(effect, today.removed.provenance.method, *size, notes)
             for effect, size in zip(effects, sizes, strict=True)
         ),
         half_widths=tuple(
@@ -209,7 +211,7 @@ def learning_curve(
             for effect, factor in zip(effects, times, strict=True)
         ),
         noise_share=today.statistic.noise_share,
-        method=today.removed.method,
+        method=today.removed.provenance.method,
         notes=notes,
     )
 

@@ -11,18 +11,16 @@ import numpy as np
 
 from foldless import checks, multiclass, words
 from foldless.checks import Floats
-from foldless.errors import InputError
+from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.estimate import auc_posterior
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
 from foldless.honest.analysis import Analysis
 from foldless.honest.class_statistic import Classes, Component, TrainingRows
-from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
+from foldless.honest.classes import LOG_ODDS, ClassScores, evaluated_rows, log_odds, remove_rows_of_classes
 from foldless.honest.design import Ints
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.scores import strain
-from foldless.honest.targets import LOG_ODDS, ClassScores, log_odds
-from foldless.model.view import has_several_classes, take_apart, take_classes_apart
+from foldless.model.view import has_several_classes, take_apart
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 
@@ -63,6 +61,8 @@ def assess(estimator: Any, X: Any, y: Any, judge: Judge, sample_weight: Any) -> 
         z, positive = view.scores(), view.labels.positive
         return Assessment(posterior, _shares(z[positive][:, None] - z[~positive], *_places(positive)))
     view = take_apart(estimator, X, y)
+    for doubt in view.doubts:
+        warn_user(doubt, TrustWarning)
     analysis = Analysis.of(view, judge.prior or EffectPrior.default(), judge.groups, sample_weight)
     return from_analysis(analysis, view.labels.n0, view.labels.n1, quick_notes(view, X, analysis.removed.groups))
 
@@ -91,8 +91,8 @@ def _places(positive: Any) -> tuple[Any, Any, int]:
 
 # ---- One candidate of more than two classes judged: the posterior of its average AUC, and what every row does to it.
 #
-# The average A of the AUCs Phi(d_c / sqrt 2) moves with the mean differences of all rows (`foldless.honest.multi`
-# `.statistics` has the notation). The share of row i is
+# The average A of the AUCs Phi(d_c / sqrt 2) moves with the mean differences of all rows (notation of
+# `foldless.honest.class_statistic`). The share of row i is
 #
 #     sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
 
@@ -114,15 +114,18 @@ def judge_classes(
     estimator: Any, X: Any, y: Any, *, prior: EffectPrior, multi_class: str, sample_weight: Any
 ) -> tuple[MulticlassAUCPosterior, Floats, str | None]:
     """The posterior of `auc_posterior`, the share of each row in its estimate, and what deserves a warning, if any."""
-    view = take_classes_apart(estimator, X, y)
+    view = take_apart(estimator, X, y, several=True)
+    for doubt in view.doubts:
+        warn_user(doubt, TrustWarning)
     found = remove_rows_of_classes(view, sample_weight=sample_weight)
     source = Remembered(found)
     counts = dict(zip(view.classes, view.counts.tolist(), strict=True))
-    notes, details = view.notes + found.notes, multiclass.details_of(found)
-    posterior = multiclass.posterior_of_source(source, counts, prior, multi_class, found.method, notes, details)
+    notes, method = view.notes + found.provenance.notes, found.provenance.method
+    details = multiclass.details_of(found)
+    posterior = multiclass.posterior_of_source(source, counts, prior, multi_class, method, notes, details)
     shares = np.zeros(view.codes.size)
     shares[rows_of(found, view.codes)] = shares_of(components_of(source, len(counts), multi_class))
-    return posterior, shares, strain(found.notes, found.direction_cosine)
+    return posterior, shares, found.provenance.strain
 
 
 def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective
 from foldless.honest.optimum import MIN_PENALTY
 
 # ---- The factorisation at one fit of a family: `foldless.honest.design`, arranged for many small dense problems.

@@ -15,12 +15,11 @@ from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
 from foldless.honest.analysis import Analysis
 from foldless.honest.design import Ints
-from foldless.honest.families import describe
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective, describe
 from foldless.honest.optimum import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.removal import problem_at
-from foldless.honest.scores import MATERIAL, MAX_ROWS, Removed, checked_weight, evaluated_rows, removed_at
+from foldless.honest.removal import MATERIAL, Removed, problem_at
+from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
 from foldless.search.assess import Assessment, Judge, assess, from_analysis
@@ -134,7 +133,10 @@ class Prototype:
         """Fit a member for one iteration: scikit-learn checks the data and sets all but the coefficients."""
         estimator = _fitted_in_haste(study, params)
         weight = study.weight(estimator)
-        return cls(estimator, take_apart(estimator, study.X, study.y), weight, strength, study.X)
+        view = take_apart(estimator, study.X, study.y)
+        for doubt in view.doubts:
+            warn_user(doubt, TrustWarning)
+        return cls(estimator, view, weight, strength, study.X)
 
     @cached_property
     def template(self) -> Objective | None:
@@ -243,7 +245,7 @@ class Stage:
     def removed_at(self, objective: Objective, found: Optimum) -> Removed:
         """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
         problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, found)
-        return removed_at(problem, objective, found, self.rows, self.codes)
+        return removed_from(problem, self.rows, self.codes, provenance_at(objective.name, found))
 
     def fitted(self, params: Params, visit: Visit) -> SharedFit:
         """The way to the scikit-learn estimator of a visited strength."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
@@ -11,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.errors import FoldlessWarning, InputError
+from foldless.errors import InputError
 from foldless.model import view
 from foldless.model.steps import CONTAINERS, Steps, sklearn_names, thawed
-from foldless.model.view import ClassesView, LinearView, has_several_classes, take_apart, take_classes_apart
+from foldless.model.view import LinearView, take_apart
 
 TWO_ONLY = "For two classes only."
 MOST_VALUES = 6  # of a list among the settings of a step
@@ -50,7 +49,7 @@ class Case:
     names: list[str] | None
     seed: int
     search: bool
-    view: LinearView | ClassesView
+    view: LinearView
 
     @classmethod
     def of(
@@ -71,15 +70,12 @@ class Case:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
             raise InputError(f"seed must be a whole number from 0 on, got {seed!r}.")
         names = _names(feature_names, X)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FoldlessWarning)  # each part will say it again
-            several = has_several_classes(estimator)
-            view = take_classes_apart(estimator, X, y) if several else take_apart(estimator, X, y, pos_label=pos_label)
+        view = take_apart(estimator, X, y, pos_label=pos_label, several=True)
         return cls(estimator, X, y, groups, sample_weight, pos_label, level, names, int(seed), bool(search), view)
 
     @property
     def two_classes(self) -> bool:
-        return isinstance(self.view, LinearView)
+        return len(self.view.classes) == 2
 
     @property
     def is_weights(self) -> bool:
@@ -94,7 +90,7 @@ class Case:
     @property
     def counts(self) -> dict[Any, int]:
         """Rows of each class; of two, the positive one first."""
-        if isinstance(self.view, ClassesView):
+        if not self.two_classes:
             return dict(zip(self.view.classes, self.view.counts.tolist(), strict=True))
         labels = self.view.labels
         return {labels.positive_label: labels.n1, labels.negative_label: labels.n0}
