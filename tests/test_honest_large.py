@@ -9,6 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from foldless.honest import design, removal
+from foldless.honest import groups as group_removal
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import gaussian, pair_auc, removed
@@ -21,7 +22,7 @@ FIELDS = ("z", "loo", "without_pair1", "without_pair0", "influence_sq", "cluster
 def test_small_blocks_give_the_same_answer(P, groups, monkeypatch):
     X, y = gaussian(0, P, N=90, n1=37)
     whole = removed(RidgeClassifier(), X, y, groups=groups)
-    for module, name in ((design, "BLOCK_ENTRIES"), (removal, "PAIRS_IN_CACHE"), (groups, "BLOCK_ENTRIES")):
+    for module, name in ((design, "BLOCK_ENTRIES"), (removal, "PAIRS_IN_CACHE"), (group_removal, "BLOCK_ENTRIES")):
         monkeypatch.setattr(module, name, 500)
     pieces = removed(RidgeClassifier(), X, y, groups=groups)
     for field in FIELDS:
@@ -43,7 +44,7 @@ def test_subset_agrees_with_all_rows(grouped):
         pair_auc(full.without_pair1, full.without_pair0), abs=0.03
     )
     assert part.influence_sq == pytest.approx(full.influence_sq, rel=0.15)
-    assert "of 1600 rows" in part.notes[-1]
+    assert "of 1600 rows" in part.provenance.notes[-1]
     if not grouped:
         # The very pairs of the full computation.
         block = np.ix_(np.searchsorted(full.rows1, part.rows1), np.searchsorted(full.rows0, part.rows0))

@@ -104,10 +104,10 @@ def test_start_far_out_on_the_saturated_side():
 
 def test_notes_follow_the_direction():
     X, y = gaussian(4, 60)
-    assert remove_rows(loose(LogisticRegression(tol=1e-10), X, y)).notes == ()
+    assert remove_rows(loose(LogisticRegression(tol=1e-10), X, y)).provenance.notes == ()
     early = remove_rows(loose(LogisticRegression(C=1e4, max_iter=1), X, y))
-    assert early.direction_cosine < 0.99
-    assert "not at the optimum" in early.notes[0]
+    assert early.provenance.direction_cosine < 0.99
+    assert "not at the optimum" in early.provenance.notes[0]
 
 
 def test_weights_outside_the_row_space_count_as_unconverged():

@@ -124,9 +124,9 @@ def test_the_objective_is_the_one_that_was_minimised(estimator):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     plain = isinstance(estimator, OneVsRestClassifier)
     fitted = clone(estimator).fit(X, y) if plain else clone(estimator).fit(X, y, sample_weight=weight)
-    assert removed(fitted, X, y, sample_weight=None if plain else weight).residual < 2e-5
+    assert removed(fitted, X, y, sample_weight=None if plain else weight).provenance.residual < 2e-5
     if not plain:
-        assert removed(fitted, X, y).residual > 1e-2
+        assert removed(fitted, X, y).provenance.residual > 1e-2
 
 
 def test_two_classes_of_softmax_odds_are_the_decision_value():
@@ -140,11 +140,11 @@ def test_a_fit_that_stopped_early_is_taken_to_its_optimum():
         early = LogisticRegression(C=1.0, max_iter=4).fit(X, y)
     tight = LogisticRegression(C=1.0, **TIGHT).fit(X, y)
     ours, reference = removed(early, X, y), removed(tight, X, y)
-    assert ours.polished
-    assert not reference.polished
-    assert ours.direction_cosine > 0.98
-    assert "not at the optimum" in ours.notes[0]
-    assert reference.notes == ()
+    assert ours.provenance.polished
+    assert not reference.provenance.polished
+    assert ours.provenance.direction_cosine > 0.98
+    assert "not at the optimum" in ours.provenance.notes[0]
+    assert reference.provenance.notes == ()
     ours, reference = ours.tensor.alone.ravel(), reference.tensor.alone.ravel()
     assert np.corrcoef(ours, reference)[0, 1] > 0.97
 
@@ -172,7 +172,7 @@ def test_scores_do_not_depend_on_the_subset_that_is_evaluated():
     everyone, some = removed(estimator, X, y), removed(estimator, X, y, max_entries=3 * 30**2)
     rows = evaluated_rows(everyone.codes, 30)
     assert rows.size == 30
-    assert "30 of 60 rows" in some.notes[0]
+    assert "30 of 60 rows" in some.provenance.notes[0]
     np.testing.assert_allclose(some.tensor.without, everyone.tensor.without[np.ix_(range(3), rows, rows)], atol=1e-10)
 
 
@@ -187,9 +187,9 @@ def test_unknown_training_takes_the_nearest_ridge_regression():
 
     ours, reference = removed(Foreign(3.0).fit(X, y), X, y), removed(known, X, y)
     assert ours.method == "loo-surrogate"
-    assert ours.match > 0.999
+    assert ours.provenance.match > 0.999
     assert np.corrcoef(ours.tensor.without.ravel(), reference.tensor.without.ravel())[0, 1] > 0.999
-    assert "no affordable closed form" in ours.notes[0]
+    assert "no affordable closed form" in ours.provenance.notes[0]
 
 
 @pytest.mark.parametrize("P", [6, 60])

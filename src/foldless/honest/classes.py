@@ -23,7 +23,6 @@ from foldless.honest import discriminant
 from foldless.honest.design import Ints, blocks, build_design
 from foldless.honest.families import (
     Objective,
-    SameScale,
     balanced_counts_sample_weights,
     class_weights,
     describe,
@@ -200,7 +199,7 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
     objectives = [describe(each, w) for each, w in _one_by_one(view, weight)]
-    known = [o for o in objectives if o is not None and isinstance(o.readout, SameScale)]
+    known = [o for o in objectives if o is not None and not o.readout.rescales]
     if len(known) != len(view.classes):
         return None
     problems, optima = _at_optimum(view, known)

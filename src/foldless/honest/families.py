@@ -7,9 +7,10 @@ means that this particular fit (L1 penalty, estimated shrinkage, ...) has no clo
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -25,36 +26,34 @@ if TYPE_CHECKING:
 
 
 # ---- What one training row costs, as a function of its score: the three losses with a closed form.
-#
-# A loss sees the scores z of all rows and returns one number per row. `target` is t = 2y - 1 and
-# `weight` is sample weight x class weight x C, held fixed when rows are removed.
-
-
-class Loss(Protocol):
-    """Convex loss of each row: l_i(z_i), its slope g_i and its curvature D_i >= 0."""
-
-    @property
-    def weight(self) -> Floats:
-        """Sample weight x class weight x C."""
-        ...
-
-    def value(self, z: Floats) -> Floats: ...
-
-    def gradient(self, z: Floats) -> Floats: ...
-
-    def curvature(self, z: Floats) -> Floats: ...
-
-    def stiffness(self) -> Floats:
-        """Curvature that is left where a row is fitted exactly: what makes a leverage approach one."""
-        ...
 
 
 @dataclass(frozen=True)
-class LogisticLoss:
-    """l = c log(1 + exp(-t z)),  g = -c t p(-t z),  D = c p(z) p(-z),  p the logistic function."""
+class Loss(ABC):
+    """Convex loss of each row: l_i(z_i), its slope g_i and its curvature D_i >= 0, from the scores z of all rows.
+
+    `target` is t = 2y - 1 and `weight` is sample weight x class weight x C, held fixed when rows are removed.
+    """
 
     target: Floats
     weight: Floats
+
+    @abstractmethod
+    def value(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def gradient(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def curvature(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def stiffness(self) -> Floats:
+        """Curvature that is left where a row is fitted exactly: what makes a leverage approach one."""
+
+
+class LogisticLoss(Loss):
+    """l = c log(1 + exp(-t z)),  g = -c t p(-t z),  D = c p(z) p(-z),  p the logistic function."""
 
     def value(self, z: Floats) -> Floats:
         return self.weight * np.logaddexp(0.0, -self.target * z)
@@ -70,12 +69,8 @@ class LogisticLoss:
         return np.zeros_like(self.weight)
 
 
-@dataclass(frozen=True)
-class SquaredLoss:
+class SquaredLoss(Loss):
     """l = c (z - t)^2 / 2,  g = c (z - t),  D = c."""
-
-    target: Floats
-    weight: Floats
 
     def value(self, z: Floats) -> Floats:
         return 0.5 * self.weight * (z - self.target) ** 2
@@ -90,12 +85,8 @@ class SquaredLoss:
         return self.weight
 
 
-@dataclass(frozen=True)
-class SquaredHingeLoss:
+class SquaredHingeLoss(Loss):
     """l = c m^2,  g = -2 c t m,  D = 2 c [m > 0],  m = max(0, 1 - t z)."""
-
-    target: Floats
-    weight: Floats
 
     def value(self, z: Floats) -> Floats:
         return self.weight * self._margin(z) ** 2
@@ -116,27 +107,6 @@ class SquaredHingeLoss:
 # ---- The training objective of a linear classifier, as a value that the removal formulas understand.
 
 
-class Readout(Protocol):
-    """Turns scores on the objective's own scale into scores on the scale of decision_function."""
-
-    def in_sample(self, z: Floats) -> Floats:
-        """Decision values of all rows under the full fit."""
-        ...
-
-    def without(self, scores: Floats, removed: Removal) -> Floats:
-        """Decision values under fits that lack the rows summed up in `removed`."""
-        ...
-
-    def drift(self, bystander: float) -> float:
-        """Mean change of decision values of rows that stay, when their scores change by `bystander`."""
-        ...
-
-    @property
-    def slope(self) -> float:
-        """Decision value per unit of score, for small changes of the fit."""
-        ...
-
-
 @dataclass(frozen=True)
 class Removal:
     """What a readout may want to know about the rows S that a score was computed without.
@@ -152,18 +122,26 @@ class Removal:
 
 
 @dataclass(frozen=True)
-class SameScale:
-    """The objective's scores are the decision values."""
+class Readout:
+    """From the scores of an objective to decision values; here the two are the same."""
 
-    slope: float = 1.0
+    rescales: ClassVar[bool] = False
+
+    @property
+    def slope(self) -> float:
+        """Decision value per unit of score, for small changes of the fit."""
+        return 1.0
 
     def in_sample(self, z: Floats) -> Floats:
+        """Decision values of all rows under the full fit."""
         return z
 
     def without(self, scores: Floats, removed: Removal) -> Floats:
+        """Decision values under fits that lack the rows summed up in `removed`."""
         return scores
 
     def drift(self, bystander: float) -> float:
+        """Mean change of decision values of rows that stay, when their scores change by `bystander`."""
         return bystander
 
 
@@ -203,7 +181,7 @@ class Objective:
     intercept: float
     constant: float = 0.0
     free_intercept: bool = True
-    readout: Readout = SameScale()
+    readout: Readout = Readout()
 
 
 # ---- Targets and weights of the training rows, shared by the families.
@@ -212,6 +190,10 @@ class Objective:
 def targets(labels: Labels) -> Floats:
     """t = +1 for the positive class, -1 for the other."""
     return np.where(labels.positive, 1.0, -1.0)
+
+
+def _fitted(view: LinearView) -> dict[str, Any]:
+    return {"X": view.X, "weights": view.w, "intercept": view.intercept}
 
 
 def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | None, *, counted: bool = False) -> Floats:
@@ -263,9 +245,7 @@ def logistic(view: LinearView, sample_weight: Floats | None) -> Objective | None
         name="logistic regression" if penalised else "logistic regression without penalty",
         loss=LogisticLoss(t, C * s if penalised else s),
         lam=1.0 if penalised else 0.0,
-        X=view.X,
-        weights=view.w,
-        intercept=view.intercept,
+        **_fitted(view),
         constant=float(est.intercept_scaling) if liblinear else 0.0,
         free_intercept=bool(est.fit_intercept and not liblinear),
     )
@@ -333,9 +313,7 @@ def ridge(view: LinearView, sample_weight: Floats | None) -> Objective | None:
         name="ridge classifier",
         loss=SquaredLoss(targets(view.labels), row_weights(view, est.class_weight, sample_weight)),
         lam=alpha,
-        X=view.X,
-        weights=view.w,
-        intercept=view.intercept,
+        **_fitted(view),
         free_intercept=bool(est.fit_intercept),
     )
 
@@ -353,9 +331,7 @@ def squared_hinge(view: LinearView, sample_weight: Floats | None) -> Objective |
         name="linear support vector machine",
         loss=SquaredHingeLoss(targets(view.labels), float(est.C) * s),
         lam=1.0,
-        X=view.X,
-        weights=view.w,
-        intercept=view.intercept,
+        **_fitted(view),
         # liblinear penalises the intercept as the weight of a constant column.
         constant=float(est.intercept_scaling) if est.fit_intercept else 0.0,
         free_intercept=False,
@@ -411,7 +387,7 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
 
 
 @dataclass(frozen=True)
-class DiscriminantScale:
+class DiscriminantScale(Readout):
     """From ridge scores to discriminant scores: z_lda = slope (z - midpoint of the class means) + log prior odds.
 
     Slope and midpoint belong to the fit and change with the rows that are removed. Both follow from the class
@@ -426,6 +402,7 @@ class DiscriminantScale:
     difference: float  # d of the full fit
     log_odds: float | None  # None: follows the class counts
     lost: int = 0  # what the solver takes off N in the covariance, 0 or 2
+    rescales: ClassVar[bool] = True
 
     @property
     def slope(self) -> float:

@@ -1,4 +1,12 @@
-"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups."""
+"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups.
+
+Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
+group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
+
+    u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
+
+and the same formulas in primed quantities remove the second group. Groups of equal size are handled together.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +19,6 @@ from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
 from foldless.honest.families import Removal
 from foldless.honest.removal import MAX_LEVERAGE, LocalModel, Problem, Provenance, Removed, typical_row
-
-# ---- Scores of dependent rows under fits that lack their whole group, or their own group and another one.
-#
-# Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
-# group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
-#
-#     u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
-#
-# and the same formulas in primed quantities remove the second group. Groups of equal size are handled together.
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,13 @@ def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
-    found = []
+    sorted_groups = []
     for size in np.unique(sizes[sizes > 0]):
         members = np.flatnonzero(sizes == size)
         rows = order[starts[members, None] + np.arange(size)]
         B = model.B[rows]
-        found.append(Bucket(members, rows, B @ B.transpose(0, 2, 1)))
-    return found
+        sorted_groups.append(Bucket(members, rows, B @ B.transpose(0, 2, 1)))
+    return sorted_groups
 
 
 def _without_each_other(

@@ -1,4 +1,14 @@
-"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form."""
+"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form.
+
+For any set S of rows, the quadratic model of the objective at its optimum gives
+
+    z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
+
+with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
+each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
+by D, which may vanish. `single_shifts` and `pair_shifts` have it for one row and for two; all functions return shifts
+z(-S) - z.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +21,8 @@ import numpy as np
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
-from foldless.honest.families import Objective, Readout, Removal, SameScale
+from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum
-
-# ---- Scores of rows under the fit that lacks them, in closed form: one row, or a pair of rows.
-#
-# For any set S of rows, the quadratic model of the objective at its optimum gives
-#
-#     z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
-#
-# exact for quadratic losses and one Newton step otherwise. Nothing is divided by D, which may vanish.
-# All functions return shifts z(-S) - z.
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
@@ -194,10 +195,10 @@ class Problem:
         return Removal(self.mass[0].sum() - gone1, self.mass[1].sum() - gone0, lever)
 
 
-def problem_at(positive: Bools, objective: Objective, design: Design, found: Optimum) -> Problem:
+def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
     """An objective at its optimum."""
-    z, loss = found.point.scores, objective.loss
-    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, found.curvature, objective.readout)
+    z, loss = solution.point.scores, objective.loss
+    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, solution.curvature, objective.readout)
 
 
 # ---- What removal gives: honest scores, and where they come from.
@@ -352,7 +353,7 @@ def _read_single(problem: Problem, shifts: Floats) -> Floats:
 
 def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
     score1, score0 = problem.scores(rows1, shift1), problem.scores(rows0, shift0.T).T
-    if isinstance(problem.readout, SameScale):
+    if not problem.readout.rescales:
         return score1, score0
     lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
     removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)

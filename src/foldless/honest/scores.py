@@ -90,10 +90,10 @@ def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: P
     return removed
 
 
-def provenance_at(family: str, found: Optimum, notes: tuple[str, ...] = ()) -> Provenance:
+def provenance_at(family: str, solution: Optimum, notes: tuple[str, ...] = ()) -> Provenance:
     """Provenance of scores from a known objective at its optimum."""
     return Provenance(
-        "loo", family, found.residual_before, found.polished, found.direction_cosine, match=1.0, notes=notes
+        "loo", family, solution.residual_before, solution.polished, solution.direction_cosine, match=1.0, notes=notes
     )
 
 
@@ -128,10 +128,10 @@ def on_convergence(residual: float, cosine: float, used: str) -> tuple[str, ...]
     )
 
 
-def _on_fit(found: Optimum) -> tuple[str, ...]:
-    factor = found.penalty_factor
+def _on_fit(solution: Optimum) -> tuple[str, ...]:
+    factor = solution.penalty_factor
     used = "that optimum" if factor == 1 else f"the optimum at {factor:.2g} x the penalty"
-    return on_convergence(found.residual_before, found.direction_cosine, used) if found.polished else ()
+    return on_convergence(solution.residual_before, solution.direction_cosine, used) if solution.polished else ()
 
 
 def on_surrogate(stand_in: str, match: float) -> str:

@@ -1,4 +1,15 @@
-"""From honest scores to one statistic: the estimated separation, its noise share and its variance."""
+"""From honest scores to one statistic: the estimated separation, its noise share and its variance.
+
+The separation is estimated from differences of pair-removed scores, smoothed where that is safe, by ranks where not:
+
+    smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
+    ranks:   A_r = mean [diff > 0]
+    both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
+
+A_s is precise and right for normal scores; A_r is right for all and noisier. Their difference is believed as far as
+it exceeds its own standard error: with few rows or normal scores the answer is A_s, with many rows of another shape
+A_r.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
-from foldless.honest.design import Ints
+from foldless.honest.design import Bools, Ints
 from foldless.honest.removal import Removed
-
-# ---- The separation of two classes, from the differences of their scores: smooth where that is safe, ranks where not.
-#
-#     smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
-#     ranks:   A_r = mean [diff > 0]
-#     both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
-#
-# A_s is precise and right for normal scores; A_r is right for all and noisier. Their difference is believed as far as
-# it exceeds its own standard error: with few rows or normal scores the answer is A_s, with many rows of another shape
-# A_r.
 
 BANDWIDTH = 6.0
 DISBELIEF = 2.0  # variances that a squared difference must exceed before it counts
@@ -75,10 +75,8 @@ def _variance_of_mean(effects: Floats) -> float:
 
 # ---- From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
 #
-# For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores
-# under the model fitted without both. `foldless.honest.statistic` estimates the separation from them.
-
-Bools = npt.NDArray[np.bool_]
+# For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores under the model
+# fitted without both.
 
 # Small samples vary more than their plug-in variances say: a factor 1 + 4/n, with n the rows that training noise
 # leaves of as many as two equal classes would need. In the variance of the scale that noise enters with a power between

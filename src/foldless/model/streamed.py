@@ -30,10 +30,10 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
         source = source.with_features([str(n) for n in fitted_names])
-    found = source.labels()
-    labels = checks.as_labels(found, pos_label=pos_label, classes=_classes(estimator))
+    given = source.labels()
+    labels = checks.as_labels(given, pos_label=pos_label, classes=_classes(estimator))
     if hasattr(source, "repeating"):
-        source = source.repeating(found)
+        source = source.repeating(given)
     first = _first(source)
     if fitted_names is not None and first.names is not None:
         same_names([str(n) for n in fitted_names], list(first.names))
@@ -41,7 +41,7 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     steps = tuple(dismantled(estimator)[0]) if is_estimator(estimator) else ()
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), Applied(steps))
     codes, classes = codes_of(labels)
-    return replace(view, X=matrix, codes=codes, classes=classes, notes=_remarks(view.notes, source, first))
+    return replace(view, X=matrix, codes=codes, classes=classes, notes=_valid_notes(view.notes, source, first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _probe_view(estimator: Any, probe: Any, labels: checks.Labels) -> LinearView
     return take_apart(estimator, probe, made_up, pos_label=labels.positive_label)
 
 
-def _remarks(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
-    """The notes; where columns are known by name, the remark that their order is unknown does not hold."""
+def _valid_notes(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
+    """The notes, less the one on columns without names where the source knows their names."""
     by_name = hasattr(source, "with_features") or first.names is not None
     return tuple(n for n in notes if "X has no names" not in n) if by_name else notes

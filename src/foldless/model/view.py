@@ -19,7 +19,7 @@ from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.model import pullback
 from foldless.model.pullback import WAY_OUT, sampled_rows
-from foldless.model.steps import Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
+from foldless.model.steps import WRAPPERS, Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
 from foldless.tables.sums import project
 
 Ints = npt.NDArray[np.intp]
@@ -211,9 +211,9 @@ def _classes_of_rows(y: Any, final: Any, pos_label: Any, several: bool) -> tuple
 def _codes(y: Any, classes: tuple[Any, ...]) -> Ints:
     values = checks.label_vector(y)
     place = {label: k for k, label in enumerate(classes)}
-    strangers = [v for v in checks.distinct(values).tolist() if v not in place]
-    if strangers:
-        raise InputError(f"y has unknown labels: {words.listed(strangers)}; the classes are {words.listed(classes)}.")
+    unknown = [v for v in checks.distinct(values).tolist() if v not in place]
+    if unknown:
+        raise InputError(f"y has unknown labels: {words.listed(unknown)}; the classes are {words.listed(classes)}.")
     codes = np.array([place[v] for v in values.tolist()], dtype=np.intp)
     counts = np.bincount(codes, minlength=len(classes))
     if counts.min() < FEWEST_ROWS:
@@ -268,13 +268,13 @@ def _is_estimator(estimator: Any) -> bool:
 
 
 def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
-    """Steps before the classifier, the classifier, and what has to be said about its wrappers."""
+    """Steps before the classifier, the classifier, and notes on its wrappers."""
     estimator = thawed(estimator)
     names = sklearn_names(estimator)
     if hasattr(estimator, "best_estimator_"):
         steps, final, notes = dismantled(estimator.best_estimator_)
         return steps, final, (_note_on_search(estimator), *notes)
-    if hasattr(estimator, "estimator_") and names & {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}:
+    if hasattr(estimator, "estimator_") and names & WRAPPERS:
         return dismantled(estimator.estimator_)
     if hasattr(estimator, "estimator_") and "RFE" in names:
         return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
