@@ -186,7 +186,7 @@ def test_unknown_training_takes_the_nearest_ridge_regression():
             return super().fit(X, y)
 
     ours, reference = removed(Foreign(3.0).fit(X, y), X, y), removed(known, X, y)
-    assert ours.method == "loo-surrogate"
+    assert ours.provenance.method == "loo-surrogate"
     assert ours.provenance.match > 0.999
     assert np.corrcoef(ours.tensor.without.ravel(), reference.tensor.without.ravel())[0, 1] > 0.999
     assert "no affordable closed form" in ours.provenance.notes[0]
@@ -200,7 +200,7 @@ def test_softmax_that_is_too_large_takes_the_surrogate(P, monkeypatch):
     exact = removed(estimator, X, y)
     monkeypatch.setattr(softmax, "MAX_WIDTH", 10)
     stand_in = removed(estimator, X, y)
-    assert (exact.method, stand_in.method) == ("loo", "loo-surrogate")
+    assert (exact.provenance.method, stand_in.provenance.method) == ("loo", "loo-surrogate")
     reference, ours = exact.tensor.alone.ravel(), stand_in.tensor.alone.ravel()
     naive = log_odds(estimator.decision_function(X).T).ravel()
     assert np.corrcoef(reference, ours)[0, 1] > 0.98
