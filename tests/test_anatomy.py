@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -49,6 +50,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
+import foldless as fl
 from foldless.errors import EstimatorError, FoldlessError, InputError, TrustWarning
 from foldless.model.steps import saw_y
 from foldless.model.view import LinearView, take_apart
@@ -179,7 +181,7 @@ def test_pos_label_flips(labels):
     fitted = make_pipeline(SelectKBest(k=3), StandardScaler(), LogisticRegression()).fit(Z, np.array(labels.tolist()))
     first, second = np.unique(np.asarray(labels))
     same, turned = take_apart(fitted, Z, labels, pos_label=second), take_apart(fitted, Z, labels, pos_label=first)
-    np.testing.assert_array_equal(turned.weights, -same.weights)
+    np.testing.assert_array_equal(turned.w, -same.w)
     assert turned.intercept == -same.intercept
     assert (same.flipped, turned.flipped) == (False, True)
     np.testing.assert_array_equal(turned.labels.positive, values == first)
@@ -191,7 +193,7 @@ def test_bare_weights(shape):
     w = np.arange(1.0, P + 1)
     for given in (w.reshape(shape), w.reshape(shape).tolist(), sp.csr_matrix(w.reshape(-1, 1))):
         view = take_apart(given, Z, Y)
-        np.testing.assert_array_equal(view.weights, w)
+        np.testing.assert_array_equal(view.w, w)
         assert (view.intercept, view.estimator, view.flipped, view.notes) == (0.0, None, False, ())
     # A bare vector has no classes of its own: pos_label says which class its high scores stand for.
     named = take_apart(w, Z, np.where(Y, "b", "a"), pos_label="a")
@@ -297,7 +299,7 @@ def test_text_pipelines_stay_sparse():
     ).fit(TEXT, y)
     view = take_apart(fitted, pd.Series(TEXT), y)
     assert view.X.shape[1] == 9
-    assert np.count_nonzero(view.weights) <= 4
+    assert np.count_nonzero(view.w) <= 4
     assert_same_scores(view, fitted.decision_function(TEXT))
 
 
@@ -335,7 +337,7 @@ def test_selection_is_mapped_back(steps, container):
     view = take_apart(fitted, table, Y)
     assert_same_scores(view, expected, 1e-8)
     assert view.X.shape == (N, P)
-    assert 0 < np.count_nonzero(view.weights) < P
+    assert 0 < np.count_nonzero(view.w) < P
     assert view.estimator is None
     assert "saw y" in view.notes[0]
 
@@ -359,7 +361,7 @@ def test_supervised_projections_are_mapped_back(step):
 
 def test_zeros_are_exactly_at_the_dropped_columns():
     fitted = make_pipeline(StandardScaler(), SelectKBest(k=3), PCA(2), RidgeClassifier()).fit(X, Y)
-    weights = take_apart(fitted, X, Y).weights
+    weights = take_apart(fitted, X, Y).w
     np.testing.assert_array_equal(weights != 0, fitted[1].get_support())
 
 
@@ -369,7 +371,7 @@ def test_containers_with_supervised_branches_are_opened():
     view = take_apart(fitted, frame, Y)
     assert_same_scores(view, fitted.decision_function(frame))
     assert view.X.shape == (N, 11)
-    assert np.count_nonzero(view.weights[:6]) == 2
+    assert np.count_nonzero(view.w[:6]) == 2
     assert view.estimator is None
     union = FeatureUnion(
         [("pca", PCA(2)), ("no", "drop"), ("best", SelectKBest(k=1)), ("all", "passthrough")],
@@ -419,7 +421,7 @@ def test_selection_on_noise_is_visible_as_zeros():
     fitted = make_pipeline(StandardScaler(), SelectKBest(k=5), StandardScaler(), LogisticRegression())
     view = take_apart(fitted.fit(noise, Y[:40]), noise, Y[:40])
     assert view.X.shape == (40, 500)
-    assert np.count_nonzero(view.weights) == 5
+    assert np.count_nonzero(view.w) == 5
 
 
 # ---- whose habits are unknown
@@ -466,18 +468,21 @@ class Picker(TransformerMixin, BaseEstimator):
 def test_a_foreign_selector_is_mapped_back(as_mask):
     fitted = make_pipeline(StandardScaler(), Picker(as_mask), RidgeClassifier()).fit(Z, Y)
     view = take_apart(fitted, Z, Y)
-    assert np.flatnonzero(view.weights).tolist() == fitted[1].kept_.tolist()
+    assert np.flatnonzero(view.w).tolist() == fitted[1].kept_.tolist()
     assert_same_scores(view, fitted.decision_function(Z))
 
 
 def test_a_foreign_step_is_applied_with_a_warning():
     fitted = Pipeline([("mine", Doubler()), ("clf", RidgeClassifier())]).fit(Z, Y)
-    with pytest.warns(TrustWarning, match=r"step 'mine' \(Doubler\).*if it uses y"):
-        view = take_apart(fitted, Z, Y)
+    view = take_apart(fitted, Z, Y)
     assert_same_scores(view, fitted.decision_function(Z))
-    assert "'mine'" in view.notes[0]
+    assert re.search(r"step 'mine' \(Doubler\).*if it uses y", view.notes[0])
+    assert view.doubts == view.notes
+    with pytest.warns(TrustWarning, match=r"step 'mine' \(Doubler\).*if it uses y"):
+        fl.honest_scores(fitted, Z, Y)
     behind = make_pipeline(SelectKBest(k=3), Doubler(), RidgeClassifier()).fit(Z, Y)
-    assert np.count_nonzero(take_apart(behind, Z, Y).weights) == 3  # mapped back, so no warning is due
+    assert np.count_nonzero(take_apart(behind, Z, Y).w) == 3
+    assert take_apart(behind, Z, Y).doubts == ()  # mapped back, so no warning is due
 
 
 def test_subclasses_are_known_by_their_ancestors():

@@ -135,7 +135,7 @@ def test_figures_do_not_depend_on_blocks(monkeypatch):
     monkeypatch.setattr(columns, "BLOCK", 1)
     assert np.array_equal(columns.column_figures(view).auc, whole.auc)
     monkeypatch.setattr(columns, "MAX_COLUMNS", 2)
-    heavy = np.argsort(-np.abs(view.weights) * X.std(axis=0))[:2]
+    heavy = np.argsort(-np.abs(view.w) * X.std(axis=0))[:2]
     assert np.array_equal(columns.column_figures(view).index, np.sort(heavy))
 
 

@@ -45,7 +45,7 @@ def test_subset_agrees_with_all_rows(grouped):
         pair_auc(full.without_pair1, full.without_pair0), abs=0.03
     )
     assert part.influence_sq == pytest.approx(full.influence_sq, rel=0.15)
-    assert "of 1600 rows" in part.notes[-1]
+    assert "of 1600 rows" in part.provenance.notes[-1]
     if not grouped:
         # The very pairs of the full computation.
         block = np.ix_(np.searchsorted(full.rows1, part.rows1), np.searchsorted(full.rows0, part.rows0))

@@ -99,16 +99,16 @@ def test_start_far_out_on_the_saturated_side():
     fitted.coef_ = fitted.coef_ * -1e4
     result = remove_rows(take_apart(fitted, X, y))
     np.testing.assert_allclose(result.z, wanted, atol=1e-5)
-    assert result.direction_cosine < 0
-    assert "not of your weights" in result.notes[0]
+    assert result.provenance.direction_cosine < 0
+    assert "not of your weights" in result.provenance.notes[0]
 
 
 def test_notes_follow_the_direction():
     X, y = gaussian(4, 60)
-    assert remove_rows(loose(LogisticRegression(tol=1e-10), X, y)).notes == ()
+    assert remove_rows(loose(LogisticRegression(tol=1e-10), X, y)).provenance.notes == ()
     early = remove_rows(loose(LogisticRegression(C=1e4, max_iter=1), X, y))
-    assert early.direction_cosine < 0.99
-    assert "not at the optimum" in early.notes[0]
+    assert early.provenance.direction_cosine < 0.99
+    assert "not at the optimum" in early.provenance.notes[0]
 
 
 def test_weights_outside_the_row_space_count_as_unconverged():
@@ -117,9 +117,9 @@ def test_weights_outside_the_row_space_count_as_unconverged():
     null = np.linalg.svd(X)[2][-1]
     fitted.coef_ = fitted.coef_ + null
     result = remove_rows(take_apart(fitted, X, y))
-    assert result.polished
-    assert result.residual > 0.1
-    assert result.direction_cosine < 0.95
+    assert result.provenance.polished
+    assert result.provenance.residual > 0.1
+    assert result.provenance.direction_cosine < 0.95
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_weak_penalty_on_real_data(name):
     X, y = StandardScaler().fit_transform(data["X"]), data["y"].astype(int)
     result = remove_rows(loose(LogisticRegression(C=100.0), X, y))
     tight = remove_rows(loose(LogisticRegression(C=100.0, tol=1e-9, max_iter=50_000), X, y))
-    assert result.polished
-    assert result.residual > 0.05
+    assert result.provenance.polished
+    assert result.provenance.residual > 0.05
     auc = pair_auc(result.without_pair1, result.without_pair0)
     assert auc == pytest.approx(pair_auc(tight.without_pair1, tight.without_pair0), abs=0.005)

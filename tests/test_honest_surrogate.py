@@ -27,8 +27,8 @@ def test_exact_for_ridge_directions(P, groups):
     fitted = RidgeClassifier(alpha=grid_penalty(X)).fit(X, y)
     known = remove_rows(take_apart(fitted, X, y), groups=groups)
     bare = remove_rows(take_apart(7.0 * fitted.coef_.ravel(), X, y), groups=groups)
-    assert bare.method == "loo-surrogate"
-    assert bare.match == pytest.approx(1.0, abs=1e-9)
+    assert bare.provenance.method == "loo-surrogate"
+    assert bare.provenance.match == pytest.approx(1.0, abs=1e-9)
     shift = 7.0 * fitted.intercept_[0]
     np.testing.assert_allclose(bare.without_pair1 + shift, 7.0 * known.without_pair1, atol=1e-7)
     np.testing.assert_allclose(bare.without_pair0 + shift, 7.0 * known.without_pair0, atol=1e-7)
@@ -41,7 +41,7 @@ def test_close_to_the_known_objective(P):
     X, y = gaussian(1, P)
     fitted = LogisticRegression(C=0.1, tol=1e-10, max_iter=10_000).fit(X, y)
     known, bare = (remove_rows(take_apart(e, X, y)) for e in (fitted, fitted.coef_.ravel()))
-    assert bare.match > 0.9
+    assert bare.provenance.match > 0.9
     difference = pair_auc(bare.without_pair1, bare.without_pair0) - pair_auc(known.without_pair1, known.without_pair0)
     assert abs(difference) < 0.05
 
@@ -81,7 +81,7 @@ def test_sparse_rows(P):
     X = X * (np.abs(X) > 0.7)
     w = np.random.default_rng(0).normal(size=P) + X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)
     dense, thin = (remove_rows(take_apart(w, M, y)) for M in (X, sparse.csr_matrix(X)))
-    assert dense.match == pytest.approx(thin.match, abs=1e-9)
+    assert dense.provenance.match == pytest.approx(thin.provenance.match, abs=1e-9)
     np.testing.assert_allclose(dense.without_pair1, thin.without_pair1, atol=1e-9)
 
 
@@ -97,8 +97,8 @@ def test_weighted_rows():
 def test_note_says_how_near():
     X, y = gaussian(6, 80)
     poor = remove_rows(take_apart(np.random.default_rng(1).normal(size=80), X, y))
-    assert "stands in" in poor.notes[0]
-    assert "far from it" in poor.notes[0]
+    assert "stands in" in poor.provenance.notes[0]
+    assert "far from it" in poor.provenance.notes[0]
 
 
 def test_agreement_with_the_stand_in_is_at_most_one():

@@ -15,7 +15,7 @@ import foldless as fl
 from data import with_rare_column
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.scores import remove_rows
-from foldless.model.view import take_apart, take_classes_apart
+from foldless.model.view import take_apart
 from sklearn_versions import VERSION
 
 UNPENALISED = {
@@ -98,7 +98,7 @@ def test_three_classes_and_rows_with_a_column_of_their_own(model, rows):
     """The same for the formulas of several classes."""
     X, _ = with_rare_column(rows, n=45)
     y = np.arange(45) % 3
-    found = remove_rows_of_classes(take_classes_apart(clone(model).fit(X, y), X, y)).tensor.without
+    found = remove_rows_of_classes(take_apart(clone(model).fit(X, y), X, y, several=True)).tensor.without
     keep = np.setdiff1d(np.arange(45), [5, 20])
     exact = clone(model).fit(X[keep], y[keep]).decision_function(X[[5, 20]])
     if isinstance(model, LinearDiscriminantAnalysis):
@@ -116,7 +116,7 @@ def test_discriminant_that_two_rows_less_make_singular(P):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(30, P)), np.arange(30) % 2
     found = remove_rows(take_apart(LinearDiscriminantAnalysis().fit(X, y), X, y))
-    assert found.method == "loo-surrogate"
+    assert found.provenance.method == "loo-surrogate"
     assert np.ptp(found.without_pair1) < 1e4 * np.ptp(found.z)
 
 

@@ -27,7 +27,7 @@ from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.posterior import separation_posterior
 from foldless.honest.scores import remove_rows
 from foldless.honest.statistic import statistic_of_removed
-from foldless.model.view import take_apart, take_classes_apart
+from foldless.model.view import take_apart
 
 IRIS_X, IRIS_Y = load_iris(return_X_y=True)
 X, Y = IRIS_X[:, :2], np.array(["setosa", "versicolor", "virginica"])[IRIS_Y]
@@ -149,7 +149,7 @@ def test_leave_pair_out_auc_against_refits_on_real_data(name, estimator, rows):
         kept = rng.permutation(len(y))[:rows]
         table, y = table[kept], y[kept]
     table = StandardScaler().fit_transform(table)
-    found = remove_rows_of_classes(take_classes_apart(estimator.fit(table, y), table, y))
+    found = remove_rows_of_classes(take_apart(estimator.fit(table, y), table, y, several=True))
     ours, theirs = [], []
     for a, b in combinations(range(y.max() + 1), 2):
         for _ in range(8):

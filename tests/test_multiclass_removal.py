@@ -14,9 +14,8 @@ from sklearn.svm import LinearSVC
 
 from data import several_classes
 from foldless.honest import softmax
-from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
-from foldless.honest.targets import LOG_ODDS, log_odds
-from foldless.model.view import take_classes_apart
+from foldless.honest.classes import LOG_ODDS, evaluated_rows, log_odds, remove_rows_of_classes
+from foldless.model.view import take_apart
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 PAIRS = [(0, 1), (0, 2), (5, 20), (7, 31), (40, 3), (12, 33)]
@@ -29,7 +28,7 @@ def classes(n=45, P=6, K=3, shift=1.0, seed=0):
 
 
 def removed(estimator, X, y, **options):
-    return remove_rows_of_classes(take_classes_apart(estimator, X, y), **options)
+    return remove_rows_of_classes(take_apart(estimator, X, y, several=True), **options)
 
 
 def refitted(estimator, X, y, i, j):
@@ -59,7 +58,7 @@ def errors(estimator, X, y):
 def test_ridge_is_exact(P, alpha):
     ours, naive, found = errors(RidgeClassifier(alpha), *classes(P=P))
     assert ours.max() < 1e-10 < naive.min()
-    assert found.method == "loo"
+    assert found.provenance.method == "loo"
 
 
 @pytest.mark.parametrize("priors", [None, [0.5, 0.3, 0.2]])
@@ -99,8 +98,8 @@ def test_discriminant_analysis_with_shrinkage_keeps_the_order(P, solver, shrinka
 def test_one_newton_step_comes_near(estimator, P):
     ours, naive, found = errors(estimator, *classes(P=P))
     assert np.median(ours) < 0.12 * np.median(naive)
-    assert found.method == "loo"
-    assert found.residual < 1e-3
+    assert found.provenance.method == "loo"
+    assert found.provenance.residual < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -124,9 +123,9 @@ def test_the_objective_is_the_one_that_was_minimised(estimator):
     weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     plain = isinstance(estimator, OneVsRestClassifier)
     fitted = clone(estimator).fit(X, y) if plain else clone(estimator).fit(X, y, sample_weight=weight)
-    assert removed(fitted, X, y, sample_weight=None if plain else weight).residual < 2e-5
+    assert removed(fitted, X, y, sample_weight=None if plain else weight).provenance.residual < 2e-5
     if not plain:
-        assert removed(fitted, X, y).residual > 1e-2
+        assert removed(fitted, X, y).provenance.residual > 1e-2
 
 
 def test_two_classes_of_softmax_odds_are_the_decision_value():
@@ -140,11 +139,11 @@ def test_a_fit_that_stopped_early_is_taken_to_its_optimum():
         early = LogisticRegression(C=1.0, max_iter=4).fit(X, y)
     tight = LogisticRegression(C=1.0, **TIGHT).fit(X, y)
     ours, reference = removed(early, X, y), removed(tight, X, y)
-    assert ours.polished
-    assert not reference.polished
-    assert ours.direction_cosine > 0.98
-    assert "not at the optimum" in ours.notes[0]
-    assert reference.notes == ()
+    assert ours.provenance.polished
+    assert not reference.provenance.polished
+    assert ours.provenance.direction_cosine > 0.98
+    assert "not at the optimum" in ours.provenance.notes[0]
+    assert reference.provenance.notes == ()
     ours, reference = ours.tensor.alone.ravel(), reference.tensor.alone.ravel()
     assert np.corrcoef(ours, reference)[0, 1] > 0.97
 
@@ -155,8 +154,8 @@ def test_foreign_rows_are_noticed():
         fitted = estimator.fit(X, y)
         other, labels = classes(seed=5)
         found = removed(fitted, other, labels)
-        assert found.direction_cosine < 0.99
-        assert "point elsewhere" in found.notes[0]
+        assert found.provenance.direction_cosine < 0.99
+        assert "point elsewhere" in found.provenance.notes[0]
 
 
 def test_sparse_columns_change_nothing():
@@ -172,7 +171,7 @@ def test_scores_do_not_depend_on_the_subset_that_is_evaluated():
     everyone, some = removed(estimator, X, y), removed(estimator, X, y, max_entries=3 * 30**2)
     rows = evaluated_rows(everyone.codes, 30)
     assert rows.size == 30
-    assert "30 of 60 rows" in some.notes[0]
+    assert "30 of 60 rows" in some.provenance.notes[0]
     np.testing.assert_allclose(some.tensor.without, everyone.tensor.without[np.ix_(range(3), rows, rows)], atol=1e-10)
 
 
@@ -186,10 +185,10 @@ def test_unknown_training_takes_the_nearest_ridge_regression():
             return super().fit(X, y)
 
     ours, reference = removed(Foreign(3.0).fit(X, y), X, y), removed(known, X, y)
-    assert ours.method == "loo-surrogate"
-    assert ours.match > 0.999
+    assert ours.provenance.method == "loo-surrogate"
+    assert ours.provenance.match > 0.999
     assert np.corrcoef(ours.tensor.without.ravel(), reference.tensor.without.ravel())[0, 1] > 0.999
-    assert "no affordable closed form" in ours.notes[0]
+    assert "no affordable closed form" in ours.provenance.notes[0]
 
 
 @pytest.mark.parametrize("P", [6, 60])
@@ -200,7 +199,7 @@ def test_softmax_that_is_too_large_takes_the_surrogate(P, monkeypatch):
     exact = removed(estimator, X, y)
     monkeypatch.setattr(softmax, "MAX_WIDTH", 10)
     stand_in = removed(estimator, X, y)
-    assert (exact.method, stand_in.method) == ("loo", "loo-surrogate")
+    assert (exact.provenance.method, stand_in.provenance.method) == ("loo", "loo-surrogate")
     reference, ours = exact.tensor.alone.ravel(), stand_in.tensor.alone.ravel()
     naive = log_odds(estimator.decision_function(X).T).ravel()
     assert np.corrcoef(reference, ours)[0, 1] > 0.98

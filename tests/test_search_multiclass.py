@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from foldless.honest.class_statistic import TrainingRows
 from foldless.honest.classes import evaluated_rows, remove_rows_of_classes
-from foldless.model.view import take_classes_apart
+from foldless.model.view import take_apart
 from foldless.search import run
 from foldless.search.assess import components_of, rows_of, shares_of
 
@@ -181,7 +181,7 @@ def test_a_fit_that_stopped_early_is_told():
 def test_shares_are_the_derivative_of_the_average_by_the_weights_of_the_rows(multi_class):
     """Numerically: more weight on one row, the classes' weights summing to 1, spreads held fixed."""
     model = RidgeClassifier(3.0).fit(X, Y)
-    found = remove_rows_of_classes(take_classes_apart(model, X, Y))
+    found = remove_rows_of_classes(take_apart(model, X, Y, several=True))
     parts = components_of(TrainingRows(found), 3, multi_class)
     rest = {a: [k for k in range(3) if k != a] for a in range(3)}
     sets = list(permutations(range(3), 2)) if multi_class == "ovo" else [(a, rest[a]) for a in range(3)]
@@ -214,7 +214,7 @@ def test_rows_of_a_subset_are_found_again(most):
     """Unequal classes, subsets of several sizes: shares go to the rows that were judged."""
     codes = np.repeat([0, 1, 2], [30, 5, 11])
     table = X[np.arange(46)] + np.eye(3, 6)[codes]
-    view = take_classes_apart(RidgeClassifier().fit(table, codes), table, codes)
+    view = take_apart(RidgeClassifier().fit(table, codes), table, codes, several=True)
     found = remove_rows_of_classes(view, max_entries=3 * most**2)
     assert found.codes.size < 46
     np.testing.assert_array_equal(rows_of(found, codes), evaluated_rows(codes, most))

@@ -25,15 +25,13 @@ from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.class_statistic import RememberedRows
-from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.scores import strain
-from foldless.honest.targets import ClassScores
 from foldless.laws.prior import Prior
 from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.streamed import stream_view
-from foldless.model.view import ClassesView, LinearView, has_several_classes, take_apart, take_classes_apart
+from foldless.model.view import LinearView, has_several_classes, take_apart
 from foldless.multiclass import known_average, posterior_of_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
@@ -112,19 +110,23 @@ class Analysis:
     # ---- the computation, each step once
 
     @cached_property
-    def view(self) -> LinearView | ClassesView:
+    def view(self) -> LinearView:
         """The classifier taken apart."""
-        if has_several_classes(self.estimator):
-            return take_classes_apart(self.estimator, self.X, self.y)
-        take = stream_view if is_out_of_core(self.X, self.y) else take_apart
-        return take(self.estimator, self.X, self.y, pos_label=self.options.pos_label)
+        if is_out_of_core(self.X, self.y):
+            return stream_view(self.estimator, self.X, self.y, pos_label=self.options.pos_label)
+        return take_apart(self.estimator, self.X, self.y, pos_label=self.options.pos_label, several=True)
+
+    @property
+    def several_classes(self) -> bool:
+        """Whether there are more than two classes."""
+        return len(self.view.classes) > 2
 
     @property
     def two_classes(self) -> LinearView:
         """The view of a classifier of two classes; an error for more."""
-        if isinstance(self.view, LinearView):
-            return self.view
-        raise two_classes_only(self.estimator, "this question")
+        if self.several_classes:
+            raise two_classes_only(self.estimator, "this question")
+        return self.view
 
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
@@ -137,8 +139,6 @@ class Analysis:
     @cached_property
     def class_scores(self) -> ClassScores:
         """Rows removed from the fit of more than two classes."""
-        if not isinstance(self.view, ClassesView):
-            raise EstimatorError("this is for more than two classes.")
         return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
 
     @cached_property
@@ -149,7 +149,7 @@ class Analysis:
     @cached_property
     def table_notes(self) -> tuple[str, ...]:
         """What one look at the table tells: copies of rows, a column that is the label."""
-        groups = None if isinstance(self.view, ClassesView) else self.leave_one_out.removed.groups
+        groups = None if self.several_classes else self.leave_one_out.removed.groups
         return quick_notes(self.view, self.X, groups)
 
     @cached_property
@@ -192,7 +192,7 @@ class Analysis:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """All checks of data and fit, with the verdict."""
-        if isinstance(self.view, ClassesView):
+        if self.several_classes:
             return diagnosis_of_classes(self.view, self.X, self.class_scores, self.auc)
         options = self.options
         return diagnosis_of_two(self.view, self.X, options.groups, options.sample_weight, lambda: self.leave_one_out)
@@ -266,7 +266,7 @@ class _OfTwoClasses:
     def roc(self) -> ROCPosterior:
         loo, labels = self.analysis.leave_one_out, self.analysis.two_classes.labels
         curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
-        return ROCPosterior(curves, loo.removed.method, labels.n0, labels.n1, self._rate_notes() + loo.shape_notes())
+        return ROCPosterior(curves, loo.method, labels.n0, labels.n1, self._rate_notes() + loo.shape_notes())
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
         if covariance is not None:
@@ -275,7 +275,7 @@ class _OfTwoClasses:
         at, notes = _threshold(self.analysis, threshold)
         rates = SeparateScales(*loo.class_effects(at))
         share = _share(labels, prevalence)
-        return ErrorPosterior(rates, at, share, loo.removed.method, labels.n0, labels.n1, self._rate_notes() + notes)
+        return ErrorPosterior(rates, at, share, loo.method, labels.n0, labels.n1, self._rate_notes() + notes)
 
     def scores(self) -> HonestScores:
         return _honest_scores(self.analysis.leave_one_out, self._rate_notes())
@@ -366,11 +366,9 @@ class _OfSeveralClasses:
 
     def auc(self) -> AUCPosterior:
         a = self.analysis
-        if not isinstance(a.view, ClassesView):
-            raise EstimatorError("this is for more than two classes.")
         counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
-        notes = a.view.notes + a.class_scores.notes + a.table_notes
+        notes = a.view.notes + a.class_scores.provenance.notes + a.table_notes
         return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, notes)
 
     def roc(self) -> ROCPosterior:
@@ -383,8 +381,7 @@ class _OfSeveralClasses:
         raise two_classes_only(self.analysis.estimator, "honest_scores")
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        scores = self.analysis.class_scores
-        return _trust_warnings(self.analysis.view, strain(scores.notes, scores.direction_cosine))
+        return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)
 
 
 def analyse(
@@ -477,9 +474,9 @@ def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options
 # ---- pieces of the answers
 
 
-def _trust_warnings(view: LinearView | ClassesView, strained: str | None) -> tuple[FoldlessWarning, ...]:
+def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
     """Steps that may have seen y, and a fit that is not the one that was judged."""
-    texts = (*getattr(view, "doubts", ()), *(() if strained is None else (strained,)))
+    texts = (*view.doubts, *(() if strained is None else (strained,)))
     return tuple(TrustWarning(text) for text in texts)
 
 
@@ -497,14 +494,14 @@ def _share(labels: checks.Labels, prevalence: float | None) -> float:
 
 
 def _honest_scores(loo: LeaveOneOut, notes: tuple[str, ...]) -> HonestScores:
-    removed, statistic = loo.removed, loo.statistic
+    origin = loo.removed.provenance
     return HonestScores(
-        scores=removed.loo,
-        pair_auc=statistic.pair_auc,
-        noise_share=statistic.noise_share,
-        residual=removed.residual,
-        match=removed.match,
-        method=removed.method,
+        scores=loo.removed.loo,
+        pair_auc=loo.statistic.pair_auc,
+        noise_share=loo.statistic.noise_share,
+        residual=origin.residual,
+        match=origin.match,
+        method=origin.method,
         notes=notes,
     )
 
@@ -517,7 +514,7 @@ def _in_sample_auc(view: LinearView, prior: Prior) -> tuple[AUCPosterior, str | 
 
 
 def _optimism(view: LinearView, prior: Prior) -> str | None:
-    return in_sample.optimism(view.weights.size, view.labels.positive.size, prior)
+    return in_sample.optimism(view.w.size, view.labels.positive.size, prior)
 
 
 def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covariance: str) -> RatePair:

@@ -11,11 +11,10 @@ import numpy as np
 from foldless import checks, words
 from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
-from foldless.honest.classes import NO_GROUPS
+from foldless.honest.classes import NO_GROUPS, ClassScores
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import unit_size
-from foldless.honest.targets import ClassScores
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
@@ -24,8 +23,8 @@ def posterior_of_scores(
     rows: TrainingRows, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
 ) -> MulticlassAUCPosterior:
     """The posterior from honest scores; `counts` are all rows of each class."""
-    scores = rows.found
-    return posterior_of_source(rows, counts, prior, multi_class, scores.method, notes, details_of(scores))
+    scores = rows.honest
+    return posterior_of_source(rows, counts, prior, multi_class, scores.provenance.method, notes, details_of(scores))
 
 
 def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
@@ -93,14 +92,7 @@ def _of_pair(source: EvaluatedRows, a: int, b: int) -> list[Component]:
 
 
 def details_of(found: ClassScores) -> dict[str, Any]:
-    known = found.method == "loo"
-    return {
-        "family": found.family,
-        "score": found.score,
-        "residual": found.residual if known else None,
-        "polished": found.polished,
-        "match": None if known else found.match,
-    }
+    return {**found.provenance.details(), "score": found.score}
 
 
 def refuse_two_class_options(pos_label: Any, groups: Any) -> None:

@@ -16,6 +16,7 @@ from scipy.special import expit
 from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
+from foldless.honest.optimum import descended, halved
 from foldless.tables import as_source, clusters
 from foldless.tables.block import Block, ByLabel, Moments, Source
 from foldless.tables.matrix import ArraySource, block_height
@@ -107,6 +108,7 @@ def cluster(address: str | None, timeout: float = 10.0) -> Iterator[bool]:
 # the objective of scikit-learn's LogisticRegression; the fit comes back as one, in a Pipeline with the StandardScaler.
 
 MAX_STEPS = 100
+MAX_HALVINGS = 40
 TIGHT = 1e-10  # squared Newton decrement, relative to the objective
 
 
@@ -232,24 +234,34 @@ def _newton(
         return sums.value + 0.5 * float(penalty @ coef**2), sums.slope + penalty * coef, curvature
 
     coef = np.zeros(mean.size + 1)
-    value, slope, curvature = at(coef)
-    for steps in range(MAX_STEPS):
-        step = -_solved(curvature, slope)
-        decrement = -float(slope @ step)
-        if decrement <= TIGHT**2 * value or decrement <= 1e-14 * value:
-            return coef, steps
-        coef, (value, slope, curvature) = _descended(at, coef, step, value, decrement)
-    raise EstimatorError(f"the fit did not converge in {MAX_STEPS} steps: standardize the columns, or use a smaller C.")
+    coef, steps, _ = descended((coef, 0, at(coef)), lambda now: _newton_step(at, *now), MAX_STEPS)
+    if steps == MAX_STEPS:
+        raise EstimatorError(
+            f"the fit did not converge in {MAX_STEPS} steps: standardize the columns, or use a smaller C."
+        )
+    return coef, steps
 
 
-def _descended(at: Any, coef: Floats, step: Floats, value: float, decrement: float) -> tuple[Floats, Any]:
-    """The whole step, or the first half, quarter, ... of it that lowers the objective."""
-    for halvings in range(40):
-        moved = coef + step * 0.5**halvings
+def _newton_step(
+    at: Any, coef: Floats, steps: int, here: tuple[float, Floats, Floats]
+) -> tuple[Floats, int, Any] | None:
+    """The whole step, or the first half, quarter, ... of it that lowers the objective; None at the optimum."""
+    value, slope, curvature = here
+    step = -_solved(curvature, slope)
+    decrement = -float(slope @ step)
+    if decrement <= TIGHT**2 * value or decrement <= 1e-14 * value:
+        return None
+
+    def trial(share: float) -> tuple[Floats, int, Any] | None:
+        moved = coef + step * share
         there = at(moved)
-        if there[0] <= value - 1e-4 * 0.5**halvings * decrement or decrement < 1e-12 * value:
-            return moved, there
-    raise EstimatorError("the fit makes no progress: standardize the columns, or use a smaller C.")
+        lower = there[0] <= value - 1e-4 * share * decrement or decrement < 1e-12 * value
+        return (moved, steps + 1, there) if lower else None
+
+    lower = halved(trial, MAX_HALVINGS)
+    if lower is None:
+        raise EstimatorError("the fit makes no progress: standardize the columns, or use a smaller C.")
+    return lower
 
 
 def _solved(curvature: Floats, slope: Floats) -> Floats:

@@ -103,12 +103,12 @@ class _Along:
     @cached_property
     def key(self) -> tuple[float, ...]:
         p = self.posterior
-        return float(p.location), float(p.unit), *self.view.weights.tolist()
+        return float(p.location), float(p.unit), *self.view.w.tolist()
 
     @cached_property
     def weights(self) -> Floats:
         """In units in which the posterior scale of the scores is 1."""
-        return np.asarray(self.view.weights / self.posterior.unit)
+        return np.asarray(self.view.w / self.posterior.unit)
 
     @cached_property
     def scores(self) -> Floats:

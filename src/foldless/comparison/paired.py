@@ -13,7 +13,7 @@ from scipy.special import gammaincinv, ndtr, ndtri
 from foldless.checks import Floats
 from foldless.honest.design import Ints
 from foldless.honest.posterior import HIGH, LOW
-from foldless.honest.scores import Removed
+from foldless.honest.removal import Removed
 from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
 from foldless.laws.effect import SQRT2
 

@@ -109,14 +109,14 @@ def column_findings(figures: ColumnFigures, view: LinearView) -> tuple[Finding, 
 def column_figures(view: LinearView) -> ColumnFigures:
     """Figures of all columns, or of those that weigh most where there are very many."""
     positive = view.labels.positive
-    load = np.abs(view.weights) * _sd(view.X, positive)
+    load = np.abs(view.w) * _sd(view.X, positive)
     index = np.sort(np.argsort(-load, kind="stable")[:MAX_COLUMNS])
     rows = _rows(positive)
     parts = [_figures(_dense(view.X, rows, part), positive[rows]) for part in _blocks(index, rows.size)]
     auc, skewness, deviate, t, two = (np.concatenate(values) for values in zip(*parts, strict=True))
     carried = load[index] / max(float(load.sum()), np.finfo(float).tiny)
     n1 = int(positive[rows].sum())
-    return ColumnFigures(index, auc, skewness, deviate, t, carried, two, view.weights.size, rows.size - n1, n1)
+    return ColumnFigures(index, auc, skewness, deviate, t, carried, two, view.w.size, rows.size - n1, n1)
 
 
 # ---- heavy tails

@@ -13,11 +13,11 @@ from foldless.findings.fit import fit_findings, saw_y, stand_in, stopped_early
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import few_rows_of_classes, score_findings
+from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.targets import ClassScores
-from foldless.model.view import ClassesView, LinearView
+from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import LazyMatrix
 
@@ -52,7 +52,7 @@ def diagnosis_of_two(
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def diagnosis_of_classes(view: ClassesView, X: Any, scores: ClassScores, auc: AUCPosterior) -> Diagnosis:
+def diagnosis_of_classes(view: LinearView, X: Any, scores: ClassScores, auc: AUCPosterior) -> Diagnosis:
     """The diagnosis of a classifier of more than two classes; checks that need one score per row are left out."""
     checks.sane_size(view.X)
     sketch = Sketch.of(view.X, view.codes)
@@ -63,7 +63,7 @@ def diagnosis_of_classes(view: ClassesView, X: Any, scores: ClassScores, auc: AU
     columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
     findings = (
         *saw_y(view.notes),
-        *found(stopped_early(scores.direction_cosine), stand_in(scores.method, scores.match)),
+        *found(stopped_early(scores.provenance), stand_in(scores.provenance)),
         *found(copies_finding(copies), neighbours_alike(sketch)),
         *_one_of_each((*found(label_column(view.X, view.codes, X)), *leaks, *columns)),
         *found(few_rows_of_classes(view.counts)),
@@ -81,10 +81,10 @@ def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
         "Load a part of the table and call diagnose on a classifier fitted to it.",
         float("nan"),
     )
-    provenance = loo.removed
+    provenance = loo.removed.provenance
     findings = (
         *saw_y(view.notes),
-        *found(stopped_early(provenance.direction_cosine), stand_in(provenance.method, provenance.match)),
+        *found(stopped_early(provenance), stand_in(provenance)),
         unchecked,
         *found(many_columns(view.X.shape)),
         *score_findings(loo, auc),
@@ -121,7 +121,7 @@ def _analysed(leave_one_out: Callable[[], LeaveOneOut]) -> tuple[LeaveOneOut | N
 
 def _posterior(view: LinearView, loo: LeaveOneOut) -> AUCPosterior:
     n0, n1 = view.labels.n0, view.labels.n1
-    return AUCPosterior.from_effect(loo.effect, loo.removed.method, n0, n1, loo.notes, loo.details())
+    return AUCPosterior.from_effect(loo.effect, loo.removed.provenance.method, n0, n1, loo.notes, loo.details())
 
 
 def _about_copies(

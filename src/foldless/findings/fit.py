@@ -7,7 +7,8 @@ from foldless.findings.finding import Finding, found
 from foldless.honest import in_sample
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.scores import MATERIAL, POOR_MATCH
+from foldless.honest.removal import MATERIAL, Provenance
+from foldless.honest.scores import POOR_MATCH
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
@@ -19,8 +20,8 @@ FAR_OFF_SDS = 2.0
 
 def fit_findings(view: LinearView, analysis: LeaveOneOut, auc: AUCPosterior) -> tuple[Finding, ...]:
     """All checks of this file."""
-    removed = analysis.removed
-    trained = stopped_early(removed.direction_cosine), stand_in(removed.method, removed.match)
+    provenance = analysis.removed.provenance
+    trained = stopped_early(provenance), stand_in(provenance)
     return (*saw_y(view.notes), *found(*trained, in_sample_answer(view, auc)))
 
 
@@ -42,8 +43,9 @@ def _of_note(note: str) -> Finding:
     return Finding("steps", "info", note, "Check that X has the columns of fit, in their order.", 1.0)
 
 
-def stopped_early(cosine: float) -> Finding | None:
+def stopped_early(provenance: Provenance) -> Finding | None:
     """Weights that are not those of the training objective on these rows."""
+    cosine = provenance.direction_cosine
     if cosine >= MATERIAL:
         return None
     return Finding(
@@ -57,10 +59,11 @@ def stopped_early(cosine: float) -> Finding | None:
     )
 
 
-def stand_in(method: str, match: float) -> Finding | None:
+def stand_in(provenance: Provenance) -> Finding | None:
     """The training has no closed form, and the nearest ridge regression was left out of instead."""
-    if method != "loo-surrogate":
+    if provenance.method != "loo-surrogate":
         return None
+    match = provenance.match
     poor = match < POOR_MATCH
     return Finding(
         "stand-in",

@@ -14,23 +14,23 @@ from foldless.findings.columns import name_of_column
 from foldless.findings.finding import Finding, found
 from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
-from foldless.model.view import ClassesView, LinearView
+from foldless.model.view import LinearView
 
 SAME = 1 - 1e-9  # share of a column's variance between the classes that leaves no doubt
 BLOCK_ENTRIES = 1 << 20
 
 
-def quick_findings(view: LinearView | ClassesView, X: Any, groups: Ints | None) -> tuple[Finding, ...]:
+def quick_findings(view: LinearView, X: Any, groups: Ints | None) -> tuple[Finding, ...]:
     """Findings that cost one pass over a table in memory; none about one that is not."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
     codes = exact_copies(view.X, groups)
     copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
-    classes = view.labels.positive if isinstance(view, LinearView) else view.codes
+    classes = view.codes
     return found(copies_finding(copies), label_column(view.X, classes, X))
 
 
-def quick_notes(view: LinearView | ClassesView, X: Any, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView, X: Any, groups: Ints | None) -> tuple[str, ...]:
     """The same as notes of an answer."""
     return tuple(finding.note for finding in quick_findings(view, X, groups) if finding.level > 0)
 

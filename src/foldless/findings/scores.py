@@ -13,7 +13,7 @@ from foldless.findings.finding import Finding, found
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.scores import Removed
+from foldless.honest.removal import Removed
 from foldless.honest.statistic import robust_scale, separation
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
@@ -252,7 +252,7 @@ def _influence(diff: Floats, axis: int) -> Floats:
 def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
     """The posterior of the AUC; `foldless.diagnose` looks closer."""
     post = AUCPosterior.from_effect(
-        analysis.effect, analysis.removed.method, n0, n1, analysis.notes + table_notes, analysis.details()
+        analysis.effect, analysis.removed.provenance.method, n0, n1, analysis.notes + table_notes, analysis.details()
     )
     seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
     return replace(post, notes=post.notes + seen)

@@ -26,17 +26,17 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
+from foldless.honest.classes import ClassScores
 from foldless.honest.design import Bools, Ints
-from foldless.honest.scores import Removed
+from foldless.honest.removal import pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
     SeparationStatistic,
     Spread,
     noise_in_mean,
-    statistic_of_removed,
+    statistic_of_pairs,
     statistic_of_scores,
 )
-from foldless.honest.targets import ClassScores
 
 LARGEST = float(-np.sqrt(2) * ndtri(MIN_TAIL))  # beyond this, scores no longer tell how far apart the classes are
 MAX_RATIO = 2.0
@@ -94,28 +94,22 @@ class EvaluatedRows(Protocol):
 class TrainingRows:
     """Honest scores as a source."""
 
-    found: ClassScores
-    _spent: dict[tuple[int, Classes], float] = field(default_factory=dict)
+    honest: ClassScores
+    _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
 
     @property
     def codes(self) -> Ints:
-        return self.found.codes
+        return self.honest.codes
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
-        without = self.found.tensor.without[score]
+        without = self.honest.tensor.without[score]
         ones, zeros = without[np.ix_(rows1, rows0)], without[np.ix_(rows0, rows1)].T
         diff = ones - zeros
-        alone = self.found.tensor.alone[score]
-        n1, n0 = (float(self.found.counts[list(c)].sum()) for c in (first, second))
-        spent1, spent0 = self._influence(score, first), self._influence(score, second)
-        influence = (n1 / (rows1.size - 1) * spent1 + n0 / (rows0.size - 1) * spent0) / (n1 + n0)
-        removed = Removed(
-            rows1, rows0, alone, alone, ones, zeros, drift=0.0, influence_sq=influence, cluster_influence_sq=0.0,
-            groups=None, method=self.found.method, family=self.found.family, residual=self.found.residual,
-            polished=self.found.polished, direction_cosine=self.found.direction_cosine, match=self.found.match,
-        )  # fmt: skip
-        statistic = statistic_of_removed(removed)
+        n1, n0 = (float(self.honest.counts[list(c)].sum()) for c in (first, second))
+        sum1, sum0 = self._influence(score, first), self._influence(score, second)
+        influence = (n1 / (rows1.size - 1) * sum1 + n0 / (rows0.size - 1) * sum0) / (n1 + n0)
+        statistic = statistic_of_pairs(pair_differences(ones, zeros), influence)
         spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
         return _component(score, statistic, spread, rows1, rows0, self.codes.size, statistic.pair_auc)
 
@@ -131,20 +125,20 @@ class TrainingRows:
     def _influence(self, score: int, classes: Classes) -> float:
         """Sum of squared influences of all rows on the rows of some classes, centred per column."""
         key = (score, classes)
-        if key not in self._spent:
+        if key not in self._known_influence:
             rows = _members(self.codes, classes)
-            self._spent[key] = self._centred_square(self._moves(score, rows), rows)
-        return self._spent[key]
+            self._known_influence[key] = self._centred_square(self._moves(score, rows), rows)
+        return self._known_influence[key]
 
     def _moves(self, score: int, rows: Ints) -> Floats:
         """I_ij: what row j does to the honest score of row i, for i in `rows`."""
-        return np.asarray(self.found.tensor.without[score][rows] - self.found.tensor.alone[score][rows, None])
+        return np.asarray(self.honest.tensor.without[score][rows] - self.honest.tensor.alone[score][rows, None])
 
     def _centred_square(self, moves: Floats, rows: Ints) -> float:
         own = (np.arange(rows.size), rows)
         moves = moves - moves.mean(axis=0)
         moves[own] = 0.0
-        share = self.found.counts / np.bincount(self.codes, minlength=self.found.counts.size)
+        share = self.honest.counts / np.bincount(self.codes, minlength=self.honest.counts.size)
         return float(np.einsum("ij,ij->j", moves, moves) @ share[self.codes])
 
 

@@ -1,4 +1,10 @@
-"""The rows of a linear model in their cheaper coordinates, and the inverse Hessian as a square root."""
+"""The rows of a linear model in their cheaper coordinates, and the inverse Hessian as a square root.
+
+With P >= N every quantity of a penalised fit lives in the span of the rows. The Gram matrix K = A A' is
+factored once, K = L L' (pivoted Cholesky, so rank deficiency is no obstacle), and L, N x rank, takes the place of A:
+penalties and scores are the same in the new coordinates, c = Q'w with A = L Q'. From there on, one code path
+serves both cases, and no formula subtracts two large numbers, as K - K r (I + r K r)^-1 r K would at small penalties.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +18,6 @@ from scipy.linalg import eigh, lapack, solve_triangular
 
 from foldless.checks import Floats, is_sparse
 from foldless.errors import InputError
-
-# ---- The rows of a linear model, in whichever coordinates are fewer: columns (P < N) or rows (P >= N).
-#
-# With P >= N every quantity of a penalised fit lives in the span of the rows. The Gram matrix K = A A' is
-# factored once, K = L L' (pivoted Cholesky, so rank deficiency is no obstacle), and L, N x rank, takes the place of A:
-# penalties and scores are the same in the new coordinates, c = Q'w with A = L Q'. From there on, one code path
-# serves both cases, and no formula subtracts two large numbers, as K - K r (I + r K r)^-1 r K would at small penalties.
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]

@@ -22,15 +22,11 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Ints, build_design, inverse_root
+from foldless.honest.families import MAX_SHRINKAGE, shrinkage, trains_as_its_class
 from foldless.honest.removal import column_blocks
-from foldless.honest.softmax import trains_as_its_class
 from foldless.honest.stand_ins import NO_SLACK, PENALTY
-from foldless.honest.targets import Tensor
 from foldless.model.steps import sklearn_names
-from foldless.model.view import ClassesView
-
-# Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
-MAX_SHRINKAGE = 1.0 - 1e-6
+from foldless.model.view import LinearView
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,25 +62,23 @@ class Discriminant:
         return (self.codes.size - removed - self.lost) / self.kept
 
 
-def discriminant_of(view: ClassesView, sample_weight: Floats | None) -> Discriminant | None:
+def discriminant_of(view: LinearView, sample_weight: Floats | None) -> Discriminant | None:
     """The classifier in closed form; None when shrinkage is estimated or the scatter is singular."""
     est: Any = view.estimator
     if "LinearDiscriminantAnalysis" not in sklearn_names(est) or not trains_as_its_class(est):
         return None
     if sample_weight is not None:
         raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
-    if getattr(est, "covariance_estimator", None) is not None or isinstance(est.shrinkage, str):
-        return None
-    q = min(0.0 if est.shrinkage is None else float(est.shrinkage), MAX_SHRINKAGE)
+    q = shrinkage(est)
     N, P = view.X.shape
-    if q == 0 and P + len(view.classes) + 2 > N:
+    if q is None or (q == 0 and P + len(view.classes) + 2 > N):
         # Without two rows the scatter is singular. It is inverted by dropping directions: no formula of removal does.
         return None
-    return _discriminant(view, est, q)
+    return _discriminant(view, est, min(q, MAX_SHRINKAGE))
 
 
-def scores_of_discriminant(model: Discriminant, rows: Ints) -> Tensor:
-    """Decision values of the rows, up to a constant per row, without them and without every pair of them."""
+def scores_of_discriminant(model: Discriminant, rows: Ints) -> tuple[Floats, Floats]:
+    """Decision values of the rows, up to a constant per row, without them (K, m) and without every pair (K, m, m)."""
     K = len(model.counts)
     alone, without = np.empty((K, rows.size)), np.empty((K, rows.size, rows.size))
     x, codes = model.rows[rows], model.codes[rows]
@@ -103,7 +97,7 @@ def scores_of_discriminant(model: Discriminant, rows: Ints) -> Tensor:
         length = squared + 2 * a * own + a**2 * diagonal + along**2 / ((n - 1) / (n * mass) - diagonal)
         alone[k] = -0.5 * model.precision(1) * length + _log_prior(model, k, inside)
         without[k] = _pairs(model, k, codes, n, squared, own, reach - at_mean, G, inverse)
-    return Tensor.of(alone, without)
+    return alone, without
 
 
 def _pairs(
@@ -151,7 +145,7 @@ def _log_prior(model: Discriminant, k: int, gone: Any) -> Any:
     return np.log(model.counts[k] - gone) if model.log_prior is None else model.log_prior[k]
 
 
-def _discriminant(view: ClassesView, est: Any, q: float) -> Discriminant:
+def _discriminant(view: LinearView, est: Any, q: float) -> Discriminant:
     N, P = view.X.shape
     design = build_design(view.X, constant=0.0, free_intercept=True)
     A = design.rows(slice(None), None)

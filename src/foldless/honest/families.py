@@ -1,26 +1,187 @@
-"""Which classifier minimises what: one function per family, one line per class in `FAMILIES`.
+"""What a linear classifier minimised: losses, the training objective, and one function per family.
 
-A family is a function ``(view, sample_weight) -> Objective | None``; None means that this particular fit (L1
-penalty, automatic shrinkage, ...) has no closed form, and the surrogate takes over.
+A family is a function ``(view, sample_weight) -> Objective | None``, entered in the table `FAMILIES` at the end; None
+means that this particular fit (L1 penalty, estimated shrinkage, ...) has no closed form, and a surrogate takes over.
 """
 
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.objective import LogisticLoss, Objective, Removal, SquaredHingeLoss, SquaredLoss
 from foldless.laws.moments import feature_moments
+from foldless.model.steps import sklearn_names
 from foldless.tables.block import Moments
 
 if TYPE_CHECKING:
     from foldless.model.view import LinearView
+
+
+# ---- What one training row costs, as a function of its score: the three losses with a closed form.
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """Convex loss of each row: l_i(z_i), its slope g_i and its curvature D_i >= 0, from the scores z of all rows.
+
+    `target` is t = 2y - 1 and `weight` is sample weight x class weight x C, held fixed when rows are removed.
+    """
+
+    target: Floats
+    weight: Floats
+
+    @abstractmethod
+    def value(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def gradient(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def curvature(self, z: Floats) -> Floats: ...
+
+    @abstractmethod
+    def stiffness(self) -> Floats:
+        """Curvature that is left where a row is fitted exactly: what makes a leverage approach one."""
+
+
+class LogisticLoss(Loss):
+    """l = c log(1 + exp(-t z)),  g = -c t p(-t z),  D = c p(z) p(-z),  p the logistic function."""
+
+    def value(self, z: Floats) -> Floats:
+        return self.weight * np.logaddexp(0.0, -self.target * z)
+
+    def gradient(self, z: Floats) -> Floats:
+        # p(z) - y loses every digit once p rounds to one; this form keeps them.
+        return np.asarray(-self.weight * self.target * expit(-self.target * z))
+
+    def curvature(self, z: Floats) -> Floats:
+        return np.asarray(self.weight * expit(z) * expit(-z))
+
+    def stiffness(self) -> Floats:
+        return np.zeros_like(self.weight)
+
+
+class SquaredLoss(Loss):
+    """l = c (z - t)^2 / 2,  g = c (z - t),  D = c."""
+
+    def value(self, z: Floats) -> Floats:
+        return 0.5 * self.weight * (z - self.target) ** 2
+
+    def gradient(self, z: Floats) -> Floats:
+        return self.weight * (z - self.target)
+
+    def curvature(self, z: Floats) -> Floats:
+        return self.weight
+
+    def stiffness(self) -> Floats:
+        return self.weight
+
+
+class SquaredHingeLoss(Loss):
+    """l = c m^2,  g = -2 c t m,  D = 2 c [m > 0],  m = max(0, 1 - t z)."""
+
+    def value(self, z: Floats) -> Floats:
+        return self.weight * self._margin(z) ** 2
+
+    def gradient(self, z: Floats) -> Floats:
+        return -2.0 * self.weight * self.target * self._margin(z)
+
+    def curvature(self, z: Floats) -> Floats:
+        return 2.0 * self.weight * (self.target * z < 1.0)
+
+    def stiffness(self) -> Floats:
+        return 2.0 * self.weight
+
+    def _margin(self, z: Floats) -> Floats:
+        return np.maximum(0.0, 1.0 - self.target * z)
+
+
+# ---- The training objective of a linear classifier, as a value that the removal formulas understand.
+
+
+@dataclass(frozen=True)
+class Removal:
+    """What a readout may want to know about the rows S that a score was computed without.
+
+    Arrays broadcast against the scores: `mass1`, `mass0` = sum of the curvatures D of the rows left in each class
+    (their number, or their weight), `lever` = sum over S of D ((z - t) z(-S) - t z), with z the score of a row under
+    the full fit.
+    """
+
+    mass1: Floats
+    mass0: Floats
+    lever: Floats
+
+
+@dataclass(frozen=True)
+class Readout:
+    """From the scores of an objective to decision values; here the two are the same."""
+
+    rescales: ClassVar[bool] = False
+
+    @property
+    def slope(self) -> float:
+        """Decision value per unit of score, for small changes of the fit."""
+        return 1.0
+
+    def in_sample(self, z: Floats) -> Floats:
+        """Decision values of all rows under the full fit."""
+        return z
+
+    def without(self, scores: Floats, removed: Removal) -> Floats:
+        """Decision values under fits that lack the rows summed up in `removed`."""
+        return scores
+
+    def drift(self, bystander: float) -> float:
+        """Mean change of decision values of rows that stay, when their scores change by `bystander`."""
+        return bystander
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What the classifier minimised, and where it says the minimum is.
+
+        lam/2 |w|^2 + sum_i loss_i(z_i),    z = [X, constant] w + b
+
+    Attributes
+    ----------
+    name : str
+        The family, in words for the user.
+    loss : Loss
+        Loss of each row, row weights and C included.
+    lam : float
+        Penalty; 0 for none.
+    X : matrix of shape (N, P), dense or CSR
+        Rows that the penalty acts on.
+    weights : ndarray of shape (P,)
+        Fitted weights, on the objective's own scale.
+    intercept : float
+        Fitted intercept b; where `constant` is not 0, it equals `constant` times a penalised weight.
+    constant : float
+        Value of an appended column whose weight is penalised (liblinear); 0 for no such column.
+    free_intercept : bool
+        Whether b is fitted without penalty.
+    readout : Readout
+        The way from the objective's scores to decision values.
+    """
+
+    name: str
+    loss: Loss
+    lam: float
+    X: Any
+    weights: Floats
+    intercept: float
+    constant: float = 0.0
+    free_intercept: bool = True
+    readout: Readout = Readout()
 
 
 # ---- Targets and weights of the training rows, shared by the families.
@@ -31,25 +192,28 @@ def targets(labels: Labels) -> Floats:
     return np.where(labels.positive, 1.0, -1.0)
 
 
-def row_weights(labels: Labels, class_weight: Any, sample_weight: Floats | None, *, counted: bool = False) -> Floats:
+def _fitted(view: LinearView) -> dict[str, Any]:
+    return {"X": view.X, "weights": view.w, "intercept": view.intercept}
+
+
+def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | None, *, counted: bool = False) -> Floats:
     """Sample weight x class weight of each row.
 
     `counted` says whether "balanced" counts sample weights instead of rows, as newer versions of scikit-learn do
     for some classifiers.
     """
-    s = np.ones(labels.positive.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    s = np.ones(view.codes.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if class_weight is None:
         return s
-    mass = s if counted else np.ones_like(s)
-    weight1, weight0 = _class_weights(labels, class_weight, mass)
-    return s * np.where(labels.positive, weight1, weight0)
+    return np.asarray(s * class_weights(view, class_weight, s if counted else None)[view.codes])
 
 
-def _class_weights(labels: Labels, class_weight: Any, mass: Floats) -> tuple[float, float]:
+def class_weights(view: LinearView, class_weight: Any, mass: Floats | None) -> Floats:
+    """Weight of each class; "balanced" is total / (K x that of the class), of rows or of their `mass`."""
     if isinstance(class_weight, Mapping):
-        return float(class_weight.get(labels.positive_label, 1.0)), float(class_weight.get(labels.negative_label, 1.0))
-    mass1, total = mass[labels.positive].sum(), mass.sum()
-    return float(total / (2.0 * mass1)), float(total / (2.0 * (total - mass1)))
+        return np.array([float(class_weight.get(label, 1.0)) for label in view.classes])
+    sums = np.bincount(view.codes, weights=mass, minlength=len(view.classes))
+    return np.asarray(sums.sum() / (sums.size * sums))
 
 
 def balanced_counts_sample_weights() -> bool:
@@ -67,10 +231,11 @@ WAY_OUT = "fit LogisticRegression with a finite C (C=1.0 is the default), or dro
 def logistic(view: LinearView, sample_weight: Floats | None) -> Objective | None:
     """Objective of LogisticRegression and LogisticRegressionCV; None for L1, elastic net and averaged fits."""
     est: Any = view.estimator
-    C = _strength(est)
+    # Softmax over two classes penalises differently.
+    C = None if getattr(est, "multi_class", "auto") == "multinomial" else strength(est)
     if C is None:
         return None
-    s = row_weights(view.labels, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
+    s = row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     t = targets(view.labels)
     liblinear = est.solver == "liblinear" and est.fit_intercept
     penalised = np.isfinite(C)
@@ -80,22 +245,19 @@ def logistic(view: LinearView, sample_weight: Floats | None) -> Objective | None
         name="logistic regression" if penalised else "logistic regression without penalty",
         loss=LogisticLoss(t, C * s if penalised else s),
         lam=1.0 if penalised else 0.0,
-        X=view.X,
-        weights=view.weights,
-        intercept=view.intercept,
+        **_fitted(view),
         constant=float(est.intercept_scaling) if liblinear else 0.0,
         free_intercept=bool(est.fit_intercept and not liblinear),
     )
 
 
-def _strength(est: Any) -> float | None:
+def strength(est: Any) -> float | None:
     """C of an L2 penalty, infinity for no penalty, None for anything else.
 
     scikit-learn 1.8 moved from `penalty` to `l1_ratio` and C = inf; both spellings are read, none is touched.
     """
     penalty, cross_validated = getattr(est, "penalty", "deprecated"), hasattr(est, "C_")
-    if getattr(est, "multi_class", "auto") == "multinomial" or (cross_validated and not est.refit):
-        # Softmax over two classes penalises differently; refit=False averages the folds' weights.
+    if cross_validated and not est.refit:  # the weights are an average over folds
         return None
     if penalty is None:
         return np.inf
@@ -124,6 +286,14 @@ def _refuse_separable(view: LinearView, t: Floats) -> None:
         )
 
 
+def is_one_against_rest(estimator: Any) -> bool:
+    """True for logistic regression that older versions of scikit-learn fit one class at a time."""
+    if not sklearn_names(estimator) & {"LogisticRegression", "LogisticRegressionCV"}:
+        return False
+    kind = getattr(estimator, "multi_class", "auto")
+    return kind == "ovr" or (kind in ("auto", "deprecated", "warn") and estimator.solver == "liblinear")
+
+
 # ---- Ridge classification:  alpha/2 |w|^2 + 1/2 sum_i s_i (z_i - t_i)^2.
 
 
@@ -141,11 +311,9 @@ def ridge(view: LinearView, sample_weight: Floats | None) -> Objective | None:
         )
     return Objective(
         name="ridge classifier",
-        loss=SquaredLoss(targets(view.labels), row_weights(view.labels, est.class_weight, sample_weight)),
+        loss=SquaredLoss(targets(view.labels), row_weights(view, est.class_weight, sample_weight)),
         lam=alpha,
-        X=view.X,
-        weights=view.weights,
-        intercept=view.intercept,
+        **_fitted(view),
         free_intercept=bool(est.fit_intercept),
     )
 
@@ -158,14 +326,12 @@ def squared_hinge(view: LinearView, sample_weight: Floats | None) -> Objective |
     est: Any = view.estimator
     if est.loss != "squared_hinge" or est.penalty != "l2" or est.multi_class != "ovr":
         return None
-    s = row_weights(view.labels, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
+    s = row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     return Objective(
         name="linear support vector machine",
         loss=SquaredHingeLoss(targets(view.labels), float(est.C) * s),
         lam=1.0,
-        X=view.X,
-        weights=view.weights,
-        intercept=view.intercept,
+        **_fitted(view),
         # liblinear penalises the intercept as the weight of a constant column.
         constant=float(est.intercept_scaling) if est.fit_intercept else 0.0,
         free_intercept=False,
@@ -193,7 +359,7 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
     """Objective of LinearDiscriminantAnalysis; None when shrinkage is estimated or the scatter is singular."""
     if sample_weight is not None:
         raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")
-    q, positive = _shrinkage(view.estimator), view.labels.positive
+    q, positive = shrinkage(view.estimator), view.labels.positive
     N, P = view.X.shape
     if q is None or (q == 0 and P + 4 > N):
         # Without two rows the scatter is singular. It is inverted by dropping directions, which no ridge penalty does.
@@ -208,20 +374,20 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
             "honest scores could be measured. Fit with more shrinkage (shrinkage=0.1), drop columns, or add rows."
         )
     total1, total0 = readout.mass1, readout.mass0
-    mean_score = float((total1 * means[1] + total0 * means[0]) @ view.weights / N)
+    mean_score = float((total1 * means[1] + total0 * means[0]) @ view.w / N)
     return Objective(
         name="linear discriminant analysis",
         loss=SquaredLoss(targets(view.labels), mass),
         lam=(1.0 - kept) / kept * _within_scatter(columns, (total0, total1)) / P,
         X=view.X,
-        weights=view.weights / readout.slope,
+        weights=view.w / readout.slope,
         intercept=(total1 - total0) / N - mean_score / readout.slope,
         readout=readout,
     )
 
 
 @dataclass(frozen=True)
-class DiscriminantScale:
+class DiscriminantScale(Readout):
     """From ridge scores to discriminant scores: z_lda = slope (z - midpoint of the class means) + log prior odds.
 
     Slope and midpoint belong to the fit and change with the rows that are removed. Both follow from the class
@@ -236,6 +402,7 @@ class DiscriminantScale:
     difference: float  # d of the full fit
     log_odds: float | None  # None: follows the class counts
     lost: int = 0  # what the solver takes off N in the covariance, 0 or 2
+    rescales: ClassVar[bool] = True
 
     @property
     def slope(self) -> float:
@@ -273,7 +440,7 @@ class DiscriminantScale:
 def _readout(view: LinearView, mass: Floats, means: Floats, kept: float) -> DiscriminantScale:
     N, mass1, lost = mass.size, float(mass[view.labels.positive].sum()), _lost(view)
     # (1 - q)/(N - lost) Delta' w_lda = Delta' M^-1 Delta =: r,  and d = 2 c r / (1 + c r).
-    cr = mass1 * (N - mass1) / N * kept / (N - lost) * float((means[1] - means[0]) @ view.weights)
+    cr = mass1 * (N - mass1) / N * kept / (N - lost) * float((means[1] - means[0]) @ view.w)
     return DiscriminantScale(mass1, N - mass1, kept, 2.0 * cr / (1.0 + cr), _log_odds(view), lost)
 
 
@@ -310,7 +477,8 @@ def _priors(view: LinearView) -> tuple[float, float]:
     return (second, first) if view.flipped else (first, second)
 
 
-def _shrinkage(est: Any) -> float | None:
+def shrinkage(est: Any) -> float | None:
+    """Fixed shrinkage of a linear discriminant analysis; None where it is estimated."""
     if getattr(est, "covariance_estimator", None) is not None or isinstance(est.shrinkage, str):
         return None
     return 0.0 if est.shrinkage is None else float(est.shrinkage)
@@ -341,3 +509,8 @@ def describe(view: LinearView, sample_weight: Floats | None = None) -> Objective
             # A subclass with its own fit may minimise anything.
             return FAMILIES[base.__name__](view, sample_weight) if kind.fit is base.fit else None
     return None
+
+
+def trains_as_its_class(est: Any) -> bool:
+    """Whether fit is scikit-learn's own: a subclass with another one may minimise anything."""
+    return str(getattr(type(est).fit, "__module__", "")).startswith("sklearn.")

@@ -1,4 +1,12 @@
-"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups."""
+"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups.
+
+Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
+group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
+
+    u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
+
+and the same formulas in primed quantities remove the second group. Groups of equal size are handled together.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +17,8 @@ import numpy as np
 
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
-from foldless.honest.objective import Removal
-from foldless.honest.removal import MAX_LEVERAGE, Honest, LocalModel, Problem, typical_row
-
-# ---- Scores of dependent rows under fits that lack their whole group, or their own group and another one.
-#
-# Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
-# group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
-#
-#     u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
-#
-# and the same formulas in primed quantities remove the second group. Groups of equal size are handled together.
+from foldless.honest.families import Removal
+from foldless.honest.removal import MAX_LEVERAGE, LocalModel, Problem, Provenance, Removed, typical_row
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,13 @@ def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
-    found = []
+    sorted_groups = []
     for size in np.unique(sizes[sizes > 0]):
         members = np.flatnonzero(sizes == size)
         rows = order[starts[members, None] + np.arange(size)]
         B = model.B[rows]
-        found.append(Bucket(members, rows, B @ B.transpose(0, 2, 1)))
-    return found
+        sorted_groups.append(Bucket(members, rows, B @ B.transpose(0, 2, 1)))
+    return sorted_groups
 
 
 def _without_each_other(
@@ -110,7 +109,7 @@ def _inverse_slack(G: Floats, root: Floats) -> Floats:
 # ---- Honest scores when rows come in groups: remove a row's group, or the groups of both rows of a pair.
 
 
-def by_group(problem: Problem, rows: Ints, codes: Ints) -> Honest:
+def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) -> Removed:
     """Honest scores with the groups `codes` (N,) removed whole; pairs among `rows`, which hold whole groups."""
     local = np.unique(codes[rows], return_inverse=True)[1]
     positive = problem.positive[rows]
@@ -120,15 +119,18 @@ def by_group(problem: Problem, rows: Ints, codes: Ints) -> Honest:
     scores = _read_pairs(problem, rows, local, shifts)
     influence = _centred_influence(problem.slope * shifts, local, positive)
     scale = _share_of_groups(codes, shifts.shape[1])
-    return Honest(
-        rows[local1],
-        rows[local0],
-        _read_own(problem, codes),
-        scores[np.ix_(local1, local[local0])],
-        scores[np.ix_(local0, local[local1])].T,
-        problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
-        scale * _per_row(problem, influence, positive),
-        scale * _clustered(influence, local, positive),
+    return Removed(
+        rows1=rows[local1],
+        rows0=rows[local0],
+        z=problem.in_sample(),
+        loo=_read_own(problem, codes),
+        without_pair1=scores[np.ix_(local1, local[local0])],
+        without_pair0=scores[np.ix_(local0, local[local1])].T,
+        drift=problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
+        influence_sq=scale * _per_row(problem, influence, positive),
+        cluster_influence_sq=scale * _clustered(influence, local, positive),
+        groups=codes,
+        provenance=provenance,
     )
 
 

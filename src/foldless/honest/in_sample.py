@@ -48,13 +48,13 @@ def posterior_along(X: Any, y: Any, w: Any, prior: Prior, pos_label: Any) -> tup
 def view_posterior(view: LinearView, prior: Prior) -> ScorePosterior:
     """Posterior of the scores of one classifier; the intercept does not enter."""
     scores = view.scores() - view.intercept
-    return score_posterior(view.X, view.labels.positive, view.weights, scores, prior)
+    return score_posterior(view.X, view.labels.positive, view.w, scores, prior)
 
 
 def separation(view: LinearView, prior: Prior) -> Effect:
     """Posterior of the separation of the classes along the weights."""
     if prior.family == "adaptive":
-        return adaptive_separation(view.X, view.labels.positive, view.weights, view.scores())
+        return adaptive_separation(view.X, view.labels.positive, view.w, view.scores())
     return view_posterior(view, prior).separation()
 
 
@@ -98,7 +98,7 @@ def error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[Stu
 
 def class_error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """The same when each class has a covariance of its own (Dalton and Dougherty 2011)."""
-    along = prior.along(view.weights)
+    along = prior.along(view.w)
     stats = ScoreStats.from_classes(view.scores() - view.intercept, view.labels.positive)
     bound = threshold - view.intercept
     effects = []

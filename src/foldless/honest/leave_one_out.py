@@ -7,7 +7,8 @@ from typing import Any
 
 from foldless.honest import rates
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import Removed, remove_rows, strain
+from foldless.honest.removal import Removed
+from foldless.honest.scores import remove_rows
 from foldless.honest.statistic import SeparationStatistic, statistic_of_removed
 from foldless.laws.effect import GridEffect, StudentEffect
 from foldless.model.view import LinearView
@@ -31,23 +32,24 @@ class LeaveOneOut:
     def from_removed(cls, removed: Removed, prior: EffectPrior, notes: tuple[str, ...]) -> LeaveOneOut:
         """The same from honest scores; `notes` are those of the view."""
         statistic = statistic_of_removed(removed)
-        return cls(removed, statistic, separation_posterior(statistic, prior), notes + removed.notes)
+        return cls(removed, statistic, separation_posterior(statistic, prior), notes + removed.provenance.notes)
+
+    @property
+    def method(self) -> str:
+        """ "loo", or "loo-surrogate" where a ridge regression stands in."""
+        return self.removed.provenance.method
 
     @property
     def strained(self) -> str | None:
         """What deserves a warning: the figures are those of another classifier than the user's."""
-        return strain(self.removed.notes, self.removed.direction_cosine)
+        return self.removed.provenance.strain
 
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""
-        known = self.removed.method == "loo"
         return {
-            "family": self.removed.family,
+            **self.removed.provenance.details(),
             "pair_auc": self.statistic.pair_auc,
             "noise_share": self.statistic.noise_share,
-            "residual": self.removed.residual if known else None,
-            "polished": self.removed.polished,
-            "match": None if known else self.removed.match,
             "groups": None if self.removed.groups is None else int(self.removed.groups.max()) + 1,
         }
 

@@ -1,20 +1,23 @@
-"""How far a fit is from the optimum of its objective, and the rest of the way there."""
+"""How far a fit is from the optimum of its objective, and the damped Newton steps that lead there.
+
+scikit-learn's default tolerances stop early at weak penalties; the removal formulas hold at the optimum only.
+Newton steps in the coordinates of the design need the very matrices that removal needs.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Curvature, Design, build_design, curvature_at
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective
 
-# ---- How far the user's fit is from its own optimum, and the rest of the way there.
-#
-# scikit-learn's default tolerances stop early at weak penalties; the removal formulas hold at the optimum only.
-# Newton steps in the coordinates of the design need the very matrices that removal needs.
+T = TypeVar("T")
 
 CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
@@ -22,6 +25,43 @@ MAX_STEPS = 200
 MAX_HALVINGS = 60
 MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
+
+
+# ---- The damped Newton method: callers bring the step, its slope along a line or the trial of a shorter one.
+
+
+def descended(start: T, step: Callable[[T], T | None], most: int) -> T:
+    """Where repeated steps lead; `step` returns None at the optimum, or where no step descends any more."""
+    now = start
+    for _ in range(most):
+        moved = step(now)
+        if moved is None:
+            break
+        now = moved
+    return now
+
+
+def halved(trial: Callable[[float], T | None], most: int) -> T | None:
+    """The first success of trial(1), trial(1/2), trial(1/4), ...; None if there is none."""
+    return next((solution for k in range(most) if (solution := trial(0.5**k)) is not None), None)
+
+
+def bisected(slope: Callable[[float], float], initial: float) -> float:
+    """Step in (0, 1] at which the slope of a convex function, `initial` at 0, has at least halved.
+
+    The slope is monotone, so bisection finds the place, also where the curvature jumps (squared hinge).
+    """
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MAX_HALVINGS):
+        here = slope(step)
+        if abs(here) <= 0.5 * abs(initial) or (step == 1.0 and here < 0.0):
+            return step
+        low, high = (step, high) if here < 0.0 else (low, step)
+        step = 0.5 * (low + high)
+    return low
+
+
+# ---- The optimum next to the user's fit.
 
 
 @dataclass(frozen=True)
@@ -87,7 +127,7 @@ def tempered(objective: Objective, design: Design) -> Objective:
     """In the row space, a penalty far below the scale of the rows is raised to where the arithmetic holds.
 
     The fit then interpolates its rows whatever the penalty, and honest scores have reached their limit; but
-    1 - leverage, of the order penalty / scale, would drown in rounding, and with it every correction.
+    1 - leverage, of the order penalty / scale, would be lost in rounding, and with it every correction.
     """
     if design.pivots is None or objective.lam <= 0:
         return objective
@@ -121,19 +161,18 @@ def residual(objective: Objective, design: Design, point: Point, curvature: Curv
 
 def descend(objective: Objective, design: Design, start: Point, curvature: Curvature) -> tuple[Point, Curvature, float]:
     """Damped Newton steps until the residual is below `TIGHT` or rounding stops the descent."""
+
+    def at(point: Point, curvature: Curvature) -> tuple[Point, Curvature, float]:
+        return point, curvature, residual(objective, design, point, curvature)
+
+    def step(now: tuple[Point, Curvature, float]) -> tuple[Point, Curvature, float] | None:
+        point, curvature, left = now
+        moved = None if left <= TIGHT else _newton_step(objective, design, point, curvature)
+        return None if moved is None else at(moved, curvature_of(objective, design, moved))
+
     point = _better_start(objective, design, start)
-    if point is not start:
-        curvature = curvature_of(objective, design, point)
-    left = residual(objective, design, point, curvature)
-    for _ in range(MAX_STEPS):
-        if left <= TIGHT:
-            break
-        moved = _newton_step(objective, design, point, curvature)
-        if moved is None:
-            break
-        point, curvature = moved, curvature_of(objective, design, moved)
-        left = residual(objective, design, point, curvature)
-    return point, curvature, left
+    curvature = curvature if point is start else curvature_of(objective, design, point)
+    return descended(at(point, curvature), step, MAX_STEPS)
 
 
 def match_of_fit(objective: Objective, start: Point, point: Point) -> float:
@@ -178,22 +217,11 @@ def _newton_direction(
 
 
 def _step_length(objective: Objective, point: Point, dc: Floats, dz: Floats) -> float:
-    """Step in (0, 1] at which the directional derivative has at least halved; 0 if there is none.
-
-    The objective is convex along the line, so its derivative is monotone and bisection finds the place, also
-    where the curvature jumps (squared hinge). A derivative needs N operations: the search costs next to nothing.
-    """
+    """Step along the Newton direction; 0 if none descends. A slope takes N operations, so the search is cheap."""
     initial = _line_derivative(objective, point, dc, dz, 0.0)
     if not initial < -ROUNDING * _value(objective, point):
         return 0.0
-    low, high, step = 0.0, 1.0, 1.0
-    for _ in range(MAX_HALVINGS):
-        derivative = _line_derivative(objective, point, dc, dz, step)
-        if abs(derivative) <= 0.5 * abs(initial) or (step == 1.0 and derivative < 0.0):
-            return step
-        low, high = (step, high) if derivative < 0.0 else (low, step)
-        step = 0.5 * (low + high)
-    return low
+    return bisected(lambda step: _line_derivative(objective, point, dc, dz, step), initial)
 
 
 def _line_derivative(objective: Objective, point: Point, dc: Floats, dz: Floats, step: float) -> float:
@@ -252,21 +280,39 @@ RESEMBLES = 0.9  # below this, the weights did not stop on the way: they are not
 PAST = 0.02  # once this far below the best match, the path only leads away
 
 
-def nearest_on_path(objective: Objective, design: Design, found: Optimum) -> Optimum:
-    """`found`, or the optimum at a stronger penalty to which the user's weights are closer in direction."""
-    if not found.polished or found.direction_cosine >= ELSEWHERE or objective.lam == 0:
-        return found
-    start = fitted_point(objective, design)
-    best, point, stronger = found, found.point, tempered(objective, design)
+def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> Optimum:
+    """`solution`, or the optimum at a stronger penalty to which the user's weights are closer in direction."""
+    if not solution.polished or solution.direction_cosine >= ELSEWHERE or objective.lam == 0:
+        return solution
+    return most_similar(solution, _stronger(objective, design, solution))
+
+
+def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterator[Optimum]:
+    """Optima at ever stronger penalties."""
+    start, point, stronger = fitted_point(objective, design), solution.point, tempered(objective, design)
     for _ in range(PATH_STEPS):
         stronger = replace(stronger, lam=stronger.lam * STEP)
         point, curvature, left = descend(stronger, design, point, curvature_of(stronger, design, point))
-        cosine = match_of_fit(objective, start, point)
-        if cosine > best.direction_cosine:
-            factor = stronger.lam / objective.lam
-            best = replace(
-                best, point=point, curvature=curvature, residual=left, direction_cosine=cosine, penalty_factor=factor
-            )
-        elif not cosine >= best.direction_cosine - PAST:
+        cosine, factor = match_of_fit(objective, start, point), stronger.lam / objective.lam
+        yield Optimum(point, curvature, solution.residual_before, left, cosine, factor)
+
+
+class HasDirection(Protocol):
+    """An optimum that knows its agreement with the user's weights."""
+
+    @property
+    def direction_cosine(self) -> float: ...
+
+
+D = TypeVar("D", bound=HasDirection)
+
+
+def most_similar(solution: D, path: Iterable[D]) -> D:
+    """The optimum whose direction is closest to that of the user's weights: `solution`, or a later one on the path."""
+    best = solution
+    for each in path:
+        if each.direction_cosine > best.direction_cosine:
+            best = each
+        elif not each.direction_cosine >= best.direction_cosine - PAST:
             break
-    return best if best.direction_cosine >= RESEMBLES else found
+    return best if best.direction_cosine >= RESEMBLES else solution

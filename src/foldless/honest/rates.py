@@ -15,7 +15,7 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Ints
-from foldless.honest.scores import Removed
+from foldless.honest.removal import Removed
 from foldless.honest.statistic import clustered_square, robust_scale
 from foldless.laws.effect import StudentEffect
 

@@ -1,26 +1,28 @@
-"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form."""
+"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form.
+
+For any set S of rows, the quadratic model of the objective at its optimum gives
+
+    z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
+
+with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
+each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
+by D, which may vanish. `single_shifts` and `pair_shifts` have it for one row and for two; all functions return shifts
+z(-S) - z.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
-from foldless.honest.objective import Objective, Readout, Removal, SameScale
+from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum
-
-# ---- Scores of rows under the fit that lacks them, in closed form: one row, or a pair of rows.
-#
-# For any set S of rows, the quadratic model of the objective at its optimum gives
-#
-#     z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
-#
-# exact for quadratic losses and one Newton step otherwise. Nothing is divided by D, which may vanish.
-# All functions return shifts z(-S) - z.
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
@@ -193,30 +195,125 @@ class Problem:
         return Removal(self.mass[0].sum() - gone1, self.mass[1].sum() - gone0, lever)
 
 
-def problem_at(positive: Bools, objective: Objective, design: Design, found: Optimum) -> Problem:
+def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
     """An objective at its optimum."""
-    z, loss = found.point.scores, objective.loss
-    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, found.curvature, objective.readout)
+    z, loss = solution.point.scores, objective.loss
+    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, solution.curvature, objective.readout)
 
 
-# ---- Honest scores when rows are independent: remove one row, or one row of each class.
+# ---- What removal gives: honest scores, and where they come from.
+
+ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
+MATERIAL = 0.99  # a cosine below this: the results are not those of the user's weights
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How honest scores were obtained.
+
+    Attributes
+    ----------
+    method : {"loo", "loo-surrogate"}
+    family : str
+        The classifier, in words.
+    residual : float
+        Optimality residual of the user's fit, the largest of several; nan for a surrogate.
+    polished : bool
+        Whether Newton steps were taken from the user's fit.
+    direction_cosine : float
+        Agreement of the user's direction with the polished one; 1 if not polished.
+    match : float
+        Agreement of the user's direction with the surrogate's; 1 where the objective is known.
+    notes : tuple of str
+        What a reader of the result has to know.
+    """
+
+    method: str
+    family: str
+    residual: float = float("nan")
+    polished: bool = False
+    direction_cosine: float = 1.0
+    match: float = 1.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def strain(self) -> str | None:
+        """The note that deserves a warning: the results are those of a classifier other than the user's."""
+        return self.notes[0] if self.direction_cosine < MATERIAL else None
+
+    def details(self) -> dict[str, Any]:
+        """Figures for the summary of a result."""
+        known = self.method == "loo"
+        return {
+            "family": self.family,
+            "residual": self.residual if known else None,
+            "polished": self.polished,
+            "match": None if known else self.match,
+        }
 
 
 @dataclass(frozen=True, eq=False)
-class Honest:
-    """Honest scores of some rows; the fields are those of `Removed`."""
+class Removed:
+    """Scores of training rows under fits that lack them, on the scale of decision_function.
+
+    Positive rows score higher. "Without" a row means without its whole group where groups were given.
+
+    Attributes
+    ----------
+    rows1, rows0 : ndarray of int, shapes (n1,) and (n0,)
+        Positive and negative rows on which pairs were evaluated; all rows unless there are very many.
+    z : ndarray of shape (N,)
+        In-sample scores at the optimum.
+    loo : ndarray of shape (N,)
+        Score of each row without it.
+    without_pair1, without_pair0 : ndarrays of shape (n1, n0)
+        Scores of positive row i and of negative row j, from the fit without i and j.
+    drift : float
+        How far removal moves the scores of the rows that stay, on average: the part of an honest score that is a
+        change of the intercept and not of the row's own rank. Differences of scores are free of it.
+    influence_sq : float
+        (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is what row (or
+        group) j does to the honest score of i, centred per class and column; estimated from the evaluated rows.
+        Divided by the pooled within-class variance of the scores it is the share of training noise.
+    cluster_influence_sq : float
+        sum over ordered pairs of different groups a, h of (sum_{i in a} +-I_ih / n_k)^2, centred likewise: the part of
+        the clustered variance of the difference of class means that is training noise. Without groups every row is
+        its own.
+    groups : ndarray of int, shape (N,), or None
+        Group of each row, as codes 0, 1, ...
+    provenance : Provenance
+    """
 
     rows1: Ints
     rows0: Ints
+    z: Floats
     loo: Floats
     without_pair1: Floats
     without_pair0: Floats
     drift: float
     influence_sq: float
     cluster_influence_sq: float
+    groups: Ints | None
+    provenance: Provenance
+
+    @cached_property
+    def differences(self) -> Floats:
+        """(n1, n0): positive minus negative score, both without the pair; see `pair_differences`."""
+        return pair_differences(self.without_pair1, self.without_pair0)
 
 
-def by_row(problem: Problem, rows: Ints) -> Honest:
+def pair_differences(first: Floats, second: Floats) -> Floats:
+    """first - second, exactly 0 where rounding alone separates them: rows with equal columns tie."""
+    diff = first - second
+    size = np.abs(diff)
+    diff[size <= ROUNDING * size.max()] = 0.0
+    return np.asarray(diff)
+
+
+# ---- Honest scores when rows are independent: remove one row, or one row of each class.
+
+
+def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     """Honest scores with every row on its own; pairs among `rows` only."""
     model, positive = problem.local_model(rows), problem.positive[rows]
     local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -227,15 +324,18 @@ def by_row(problem: Problem, rows: Ints) -> Honest:
     sums = _scaled_sums(problem, within, between)
     all_single = single if rows.size == problem.positive.size else _all_single(problem)
     score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
-    return Honest(
-        rows[local1],
-        rows[local0],
-        _read_single(problem, all_single),
-        score1,
-        score0,
-        problem.drift(bystanders),
-        problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
-        problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
+    return Removed(
+        rows1=rows[local1],
+        rows0=rows[local0],
+        z=problem.in_sample(),
+        loo=_read_single(problem, all_single),
+        without_pair1=score1,
+        without_pair0=score0,
+        drift=problem.drift(bystanders),
+        influence_sq=problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
+        cluster_influence_sq=problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
+        groups=None,
+        provenance=provenance,
     )
 
 
@@ -253,7 +353,7 @@ def _read_single(problem: Problem, shifts: Floats) -> Floats:
 
 def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
     score1, score0 = problem.scores(rows1, shift1), problem.scores(rows0, shift0.T).T
-    if isinstance(problem.readout, SameScale):
+    if not problem.readout.rescales:
         return score1, score0
     lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
     removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)

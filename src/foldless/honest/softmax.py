@@ -1,4 +1,13 @@
-"""Multinomial logistic regression: its optimum, and rows removed by one Newton step with the block Hessian."""
+"""Multinomial logistic regression: its optimum, and rows removed by one Newton step with the block Hessian.
+
+The objective is 1/2 sum_k |w_k|^2 + sum_i c_i (logsumexp_k z_ik - z_{i, y_i}). Its coefficients are a matrix (r, K)
+in the coordinates of the design, the intercepts its last row. With p the softmax,
+
+    g_i = c_i (p_i - e_{y_i}),   D_i = c_i (diag(p_i) - p_i p_i'),   H = sum_i (a_i a_i') x D_i + penalty.
+
+Adding one number to all intercepts changes no probability; H is given a curvature along that direction, which
+changes no probability either.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +22,16 @@ from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest import optimum
 from foldless.honest.design import Design, Ints, blocks, build_design, inverse_root
-from foldless.honest.families import balanced_counts_sample_weights
-from foldless.honest.targets import Tensor, class_weights, is_one_against_rest
+from foldless.honest.families import (
+    balanced_counts_sample_weights,
+    is_one_against_rest,
+    row_weights,
+    strength,
+    trains_as_its_class,
+)
 from foldless.model.steps import sklearn_names
-from foldless.model.view import ClassesView
+from foldless.model.view import LinearView
 
-# ---- Multinomial logistic regression at its optimum:  1/2 sum_k |w_k|^2 + sum_i c_i (logsumexp_k z_ik - z_{i, y_i}).
-#
-# The coefficients are a matrix (r, K) in the coordinates of the design, the intercepts its last row. With p the
-# softmax,
-#
-#     g_i = c_i (p_i - e_{y_i}),   D_i = c_i (diag(p_i) - p_i p_i'),   H = sum_i (a_i a_i') x D_i + penalty.
-#
-# Adding one number to all intercepts changes no probability; H is given a curvature along that direction, which no
-# probability can see either.
-
-CONVERGED = 1e-3  # as for two classes: a residual below this changes no figure that anyone reads
-TIGHT = 1e-8
 MAX_STEPS = 100
 MAX_HALVINGS = 40
 ENOUGH = 1e-4  # of the descent that the slope promises, a step must deliver at least this share
@@ -133,7 +135,7 @@ class SoftmaxOptimum:
 
     @property
     def polished(self) -> bool:
-        return self.residual_before > CONVERGED
+        return self.residual_before > optimum.CONVERGED
 
 
 def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
@@ -143,53 +145,44 @@ def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
     start = SoftmaxOptimum(coef, z, _root(problem, z), problem.mass, before, before, 1.0)
     if not start.polished:
         return start
-    found = _descend(problem, start)
-    return _nearest_on_path(problem, start, replace(found, direction_cosine=_cosine(problem, start, found)))
+    solution = _descend(problem, start)
+    solution = replace(solution, direction_cosine=_cosine(problem, start, solution))
+    return optimum.most_similar(solution, _stronger(problem, start, solution))
 
 
-def _nearest_on_path(problem: Softmax, start: SoftmaxOptimum, found: SoftmaxOptimum) -> SoftmaxOptimum:
-    """As `foldless.honest.optimum`: a fit that stopped early resembles the optimum at a stronger penalty.
-
-    Penalty and mass count relative to each other: dividing the mass strengthens the penalty.
-    """
-    best, now = found, found
-    for _ in range(optimum.PATH_STEPS if found.direction_cosine < optimum.ELSEWHERE else 0):
+def _stronger(problem: Softmax, start: SoftmaxOptimum, solution: SoftmaxOptimum) -> Iterator[SoftmaxOptimum]:
+    """Optima at ever stronger penalties: what counts is penalty over mass, so the mass is divided."""
+    now = solution
+    for _ in range(optimum.PATH_STEPS if solution.direction_cosine < optimum.ELSEWHERE else 0):
         problem = replace(problem, mass=problem.mass / optimum.STEP)
         z = now.decisions
         now = _descend(problem, replace(now, root=_root(problem, z), residual=_residual(problem, now.coef, z)))
         now = replace(now, direction_cosine=_cosine(problem, start, now), mass=problem.mass)
-        if now.direction_cosine > best.direction_cosine:
-            best = now
-        elif now.direction_cosine < best.direction_cosine - optimum.PAST:
-            break
-    return best if best.direction_cosine >= optimum.RESEMBLES else found
+        yield now
 
 
 def _descend(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum:
-    now = start
-    for _ in range(MAX_STEPS):
-        if now.residual <= TIGHT:
-            break
-        moved = _step(problem, now)
-        if moved is None:
-            break
-        now = moved
-    return now
+    return optimum.descended(start, lambda now: _step(problem, now), MAX_STEPS)
 
 
 def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
-    """A damped Newton step; None when none descends any more."""
+    """A damped Newton step; None at the optimum, or when none descends any more."""
+    if now.residual <= optimum.TIGHT:
+        return None
     slope = problem.gradient(now.coef, now.decisions)
     flat = now.root.reshape(-1, now.root.shape[-1])
     move = -(flat @ (flat.T @ slope.T.ravel())).reshape(problem.n_classes, -1).T
     dz, promised, value = problem.decisions(move), float(np.sum(slope * move)), problem.value(now.coef, now.decisions)
-    step = 1.0
-    for _ in range(MAX_HALVINGS):
+
+    def trial(step: float) -> tuple[Floats, Floats] | None:
         coef, z = now.coef + step * move, now.decisions + step * dz
-        if problem.value(coef, z) < value + ENOUGH * step * promised:
-            return replace(now, coef=coef, decisions=z, root=_root(problem, z), residual=_residual(problem, coef, z))
-        step *= 0.5
-    return None
+        return (coef, z) if problem.value(coef, z) < value + ENOUGH * step * promised else None
+
+    lower = optimum.halved(trial, MAX_HALVINGS)
+    if lower is None:
+        return None
+    coef, z = lower
+    return replace(now, coef=coef, decisions=z, root=_root(problem, z), residual=_residual(problem, coef, z))
 
 
 def _root(problem: Softmax, z: Floats) -> Floats:
@@ -234,28 +227,27 @@ MOST_WORK = 2e10  # multiplications for the pairs of rows
 BLOCK_ENTRIES = 1 << 20
 
 
-def softmax_of(view: ClassesView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
+def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
     """The objective of multinomial logistic regression with an L2 penalty at its optimum; None for anything else."""
     est: Any = view.estimator
     if not sklearn_names(est) & {"LogisticRegression", "LogisticRegressionCV"} or is_one_against_rest(est):
         return None
-    C = _strength(est)
+    C = strength(est)
+    if C is not None and not np.isfinite(C):
+        raise EstimatorError(
+            "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
+            "finite C; C=1e4 on standardised columns is next to no penalty."
+        )
     if C is None or not trains_as_its_class(est):
         return None
     K, intercept = len(view.classes), bool(est.fit_intercept)
     if K * (min(view.X.shape) + intercept) > MAX_WIDTH:
         return None
-    s = class_weights(view, sample_weight, counted=balanced_counts_sample_weights())[view.codes]
-    mass = C * (s if sample_weight is None else s * sample_weight)
+    mass = C * row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     design = build_design(view.X, constant=0.0, free_intercept=intercept)
     centre = design.mean(np.ones(view.codes.size)) if intercept else None
     problem = Softmax(design, centre, view.codes, mass, K)
     return problem, softmax_optimum(problem, _fitted(problem, view))
-
-
-def trains_as_its_class(est: Any) -> bool:
-    """Whether fit is scikit-learn's own: a subclass with another one may minimise anything."""
-    return str(getattr(type(est).fit, "__module__", "")).startswith("sklearn.")
 
 
 def affordable_rows(problem: Softmax) -> int:
@@ -264,25 +256,25 @@ def affordable_rows(problem: Softmax) -> int:
     return int(np.sqrt(MOST_WORK / (K**2 * (8 * K + K * problem.width))))
 
 
-def scores_of_softmax(problem: Softmax, found: SoftmaxOptimum, rows: Ints) -> Tensor:
-    """Decision values of the rows without them, and without every pair of them."""
-    z, local = found.decisions[rows], _Local(problem, found, rows)
+def scores_of_softmax(problem: Softmax, solution: SoftmaxOptimum, rows: Ints) -> tuple[Floats, Floats]:
+    """Decision values of the rows without them (K, m), and without every pair of them (K, m, m)."""
+    z, local = solution.decisions[rows], _Local(problem, solution, rows)
     own = local.alone()
     alone = z + np.einsum("ikl,il->ik", local.own, own)
     without = np.empty((problem.n_classes, rows.size, rows.size))
-    for part in _column_parts(rows.size, problem.n_classes):
+    for part in blocks(rows.size, rows.size * problem.n_classes**2, BLOCK_ENTRIES):
         without[:, :, part] = (z[:, None, :] + local.pair_shifts(part)).transpose(2, 0, 1)
-    return Tensor.of(alone.T.copy(), without)
+    return alone.T.copy(), without
 
 
 class _Local:
     """Slopes, curvatures and influences of the rows under study."""
 
-    def __init__(self, problem: Softmax, found: SoftmaxOptimum, rows: Ints) -> None:
-        problem = replace(problem, mass=found.mass)
-        A, p = problem.rows(rows), softmax(found.decisions[rows], axis=1)
-        self.B = np.einsum("ir,krs->iks", A, found.root, optimize=True)  # G_ij = B_i B_j'
-        self.g = problem.slopes(found.decisions)[rows]
+    def __init__(self, problem: Softmax, solution: SoftmaxOptimum, rows: Ints) -> None:
+        problem = replace(problem, mass=solution.mass)
+        A, p = problem.rows(rows), softmax(solution.decisions[rows], axis=1)
+        self.B = np.einsum("ir,krs->iks", A, solution.root, optimize=True)  # G_ij = B_i B_j'
+        self.g = problem.slopes(solution.decisions)[rows]
         mass = problem.mass[rows, None, None]
         self.D = mass * (p[:, :, None] * np.eye(problem.n_classes) - p[:, :, None] * p[:, None, :])
         self.own = self.B @ self.B.transpose(0, 2, 1)
@@ -307,33 +299,10 @@ class _Local:
         return np.asarray(np.einsum("ikl,ijl->ijk", self.own, ui) + np.einsum("ijkl,ijl->ijk", G, uj))
 
 
-def _column_parts(m: int, n_classes: int) -> Iterator[slice]:
-    step = max(1, BLOCK_ENTRIES // (m * n_classes**2))
-    for start in range(0, m, step):
-        yield slice(start, min(start + step, m))
-
-
-def _fitted(problem: Softmax, view: ClassesView) -> Floats:
+def _fitted(problem: Softmax, view: LinearView) -> Floats:
     """The user's coefficients in the coordinates of the problem, shape (width, K)."""
     linear = view.scores() - view.intercepts
     means = linear.mean(axis=0)
     own = linear - means if problem.centre is not None else linear
     coef = np.column_stack([problem.design.coefficients(w, z) for w, z in zip(view.weights, own.T, strict=True)])
     return coef if problem.centre is None else np.vstack([coef, view.intercepts + means])
-
-
-def _strength(est: Any) -> float | None:
-    """C of an L2 penalty, None for L1, elastic net and averaged fits; no penalty is refused."""
-    penalty, cross_validated = getattr(est, "penalty", "deprecated"), hasattr(est, "C_")
-    if cross_validated and not est.refit:
-        return None
-    ratio = np.ravel(np.asarray(est.l1_ratio_ if cross_validated else est.l1_ratio, dtype=object))[0]
-    if penalty == "l1" or (penalty in ("elasticnet", "deprecated") and ratio not in (None, 0.0)):
-        return None
-    C = np.inf if penalty is None else float(np.ravel(est.C_ if cross_validated else est.C)[0])
-    if not np.isfinite(C):
-        raise EstimatorError(
-            "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
-            "finite C; C=1e4 on standardised columns is next to no penalty."
-        )
-    return C

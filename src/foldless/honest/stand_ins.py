@@ -11,8 +11,8 @@ from scipy.linalg import eigh
 
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.honest.design import Bools, Curvature, Design, Ints, build_design
-from foldless.honest.objective import Objective, SameScale
+from foldless.honest.design import Curvature, Design, Ints, build_design
+from foldless.honest.families import Objective, Readout
 from foldless.honest.optimum import Optimum, Point, curvature_of, descend, full_step
 from foldless.honest.removal import LocalModel, Problem, column_blocks, problem_at
 
@@ -49,16 +49,14 @@ def surrogate_problem(view: LinearView, sample_weight: Floats | None) -> tuple[P
     centre, mean_t = design.mean(D), float(D @ t / D.sum())
     values, vectors = eigh(design.gram(D, centre))
     values = np.maximum(values, 0.0)
-    w = vectors.T @ design.coefficients(view.weights, own - own.mean())
-    ridge = nearest_ridge(
-        values, vectors.T @ design.back(D * (t - mean_t), centre), w, float(view.weights @ view.weights)
-    )
+    w = vectors.T @ design.coefficients(view.w, own - own.mean())
+    ridge = nearest_ridge(values, vectors.T @ design.back(D * (t - mean_t), centre), w, float(view.w @ view.w))
     if not np.isfinite([ridge.match, ridge.kappa]).all():
         raise InputError("the rows of X differ by rounding alone: check how X was made.")
     coef = vectors @ ridge.coef
     z = design.scores(coef) - centre @ coef + mean_t
     curvature = Curvature(vectors / np.sqrt(values + ridge.penalty), centre, float(D.sum()))
-    return Problem(positive, own, ridge.kappa, D * (z - t), D, design, curvature, SameScale()), ridge.match
+    return Problem(positive, own, ridge.kappa, D * (z - t), D, design, curvature, Readout()), ridge.match
 
 
 def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> NearestRidge:
@@ -91,14 +89,11 @@ PENALTY = 1e-10  # on columns of unit length
 NO_SLACK = 1e-11  # 1 - leverage below this is rounding
 
 
-def determined(
-    positive: Bools, objective: Objective, design: Design, found: Optimum, rows: Ints, codes: Ints | None
-) -> Problem:
-    """The objective at its optimum, ready for removal; where rows hold up weights alone, barely penalised."""
-    problem = problem_at(positive, objective, design, found)
-    if objective.lam == 0 and is_undetermined(problem, rows, codes):
-        return problem_at(positive, *barely_penalised(objective, design, found))
-    return problem
+def determined(problem: Problem, objective: Objective, solution: Optimum, rows: Ints, codes: Ints | None) -> Problem:
+    """A problem without a penalty; where rows hold up weights alone, the same barely penalised."""
+    if not is_undetermined(problem, rows, codes):
+        return problem
+    return problem_at(problem.positive, *barely_penalised(objective, problem.design, solution))
 
 
 def is_undetermined(problem: Problem, rows: Ints, codes: Ints | None) -> bool:
@@ -133,16 +128,16 @@ def _slack_of_groups(model: LocalModel, codes: Ints) -> float:
     return least
 
 
-def barely_penalised(objective: Objective, design: Design, found: Optimum) -> tuple[Objective, Design, Optimum]:
+def barely_penalised(objective: Objective, design: Design, solution: Optimum) -> tuple[Objective, Design, Optimum]:
     """The same fit in standardised columns, with a penalty that decides what the remaining rows do not."""
     lengths = np.sqrt(np.maximum(np.diag(_scatter(objective, design)), 0.0))
     lengths[lengths == 0.0] = 1.0
     scaled, penalised = design.scaled(1.0 / lengths), replace(objective, lam=PENALTY)
-    start = Point(found.point.coef * lengths, found.point.scores)
+    start = Point(solution.point.coef * lengths, solution.point.scores)
     near, curvature, _ = descend(penalised, scaled, start, curvature_of(penalised, scaled, start))
     # What the penalty changes in the objective is lost in its rounding, which ends a descent; in the scores it is not.
     point = full_step(penalised, scaled, near, curvature)
-    return penalised, scaled, replace(found, point=point, curvature=curvature_of(penalised, scaled, point))
+    return penalised, scaled, replace(solution, point=point, curvature=curvature_of(penalised, scaled, point))
 
 
 def _scatter(objective: Objective, design: Design) -> Floats:

@@ -1,4 +1,15 @@
-"""From honest scores to one statistic: the estimated separation, its noise share and its variance."""
+"""From honest scores to one statistic: the estimated separation, its noise share and its variance.
+
+The separation is estimated from differences of pair-removed scores, smoothed where that is safe, by ranks where not:
+
+    smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
+    ranks:   A_r = mean [diff > 0]
+    both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
+
+A_s is precise and right for normal scores; A_r is right for all and noisier. Their difference is believed as far as
+it exceeds its own standard error: with few rows or normal scores the answer is A_s, with many rows of another shape
+A_r.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
-from foldless.honest.design import Ints
-from foldless.honest.scores import Removed
-
-# ---- The separation of two classes, from the differences of their scores: smooth where that is safe, ranks where not.
-#
-#     smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
-#     ranks:   A_r = mean [diff > 0]
-#     both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
-#
-# A_s is precise and right for normal scores; A_r is right for all and noisier. Their difference is believed as far as
-# it exceeds its own standard error: with few rows or normal scores the answer is A_s, with many rows of another shape
-# A_r.
+from foldless.honest.design import Bools, Ints
+from foldless.honest.removal import Removed
 
 BANDWIDTH = 6.0
 DISBELIEF = 2.0  # variances that a squared difference must exceed before it counts
@@ -75,10 +75,8 @@ def _variance_of_mean(effects: Floats) -> float:
 
 # ---- From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
 #
-# For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores
-# under the model fitted without both. `foldless.honest.statistic` estimates the separation from them.
-
-Bools = npt.NDArray[np.bool_]
+# For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores under the model
+# fitted without both.
 
 # Small samples vary more than their plug-in variances say: a factor 1 + 4/n, with n the rows that training noise
 # leaves of as many as two equal classes would need. In the variance of the scale that noise enters with a power between
@@ -180,11 +178,19 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
     scale; k = (kurtosis - 1)/2, at least 1.
     """
-    diff = removed.differences
-    codes = removed.groups
-    groups = (None, None) if codes is None else (codes[removed.rows1], codes[removed.rows0])
-    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), *groups)
-    return _statistic(diff, spread, _noise_share(removed, spread))
+    diff, codes = removed.differences, removed.groups
+    if codes is None:
+        return statistic_of_pairs(diff, removed.influence_sq)
+    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), codes[removed.rows1], codes[removed.rows0])
+    return _statistic(diff, spread, _share(removed.cluster_influence_sq, spread.mean_variance()))
+
+
+def statistic_of_pairs(diff: Floats, influence_sq: float) -> SeparationStatistic:
+    """The same from the differences (n1, n0) of independent rows, and `Removed.influence_sq`."""
+    spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
+    n0, n1 = spread.units
+    pooled = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2)
+    return _statistic(diff, spread, _share(influence_sq, pooled))
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
@@ -249,12 +255,7 @@ def clustered_square(effects: Floats, groups: Ints) -> float:
     return float(np.sum(sums**2) * codes.size / max(codes.size - 1, 1))
 
 
-def _noise_share(removed: Removed, spread: Spread) -> float:
-    if removed.groups is not None:
-        total, part = spread.mean_variance(), removed.cluster_influence_sq
-    else:
-        n0, n1 = spread.units
-        total, part = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2), removed.influence_sq
+def _share(part: float, total: float) -> float:
     return min(part / total, 1.0) if total > 0 else 0.0
 
 

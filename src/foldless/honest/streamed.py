@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, Ints, with_constant
-from foldless.honest.objective import Objective
+from foldless.honest.families import Loss, Objective
 from foldless.tables.block import Block
 from foldless.tables.matrix import LazyMatrix, Rows
 from foldless.tables.sums import finite_block_scores
@@ -93,29 +94,31 @@ class FirstPass:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class FirstStatistic:
+def _first_pass(
+    block: Block,
+    target: Floats,
+    weight: Floats,
+    wanted: Array,
+    *,
+    weights: Floats,
+    intercept: float,
+    loss: Loss,
+    constant: float,
+) -> FirstPass:
     """What `FirstPass` takes from a block of rows; `loss` is the kind of loss, `constant` a column to append."""
-
-    weights: Floats
-    intercept: float
-    loss: Any
-    constant: float
-
-    def __call__(self, block: Block, target: Floats, weight: Floats, wanted: Array) -> FirstPass:
-        linear = finite_block_scores(block, self.weights)
-        size = _size(block.X)
-        checks.sane_size(np.array([max(size, 1.0)]))  # before it is squared; whether all is too small the whole tells
-        scores = linear + self.intercept
-        loss = replace(self.loss, target=target, weight=weight)
-        rows = Design(with_constant(block.X, self.constant))
-        return FirstPass(
-            Rows((linear,)),
-            WeightedSums.of(rows.matrix, loss.curvature(scores)),
-            rows.back(loss.gradient(scores), None),
-            Rows((rows.rows(np.flatnonzero(wanted), None),)),
-            size,
-        )
+    linear = finite_block_scores(block, weights)
+    size = _size(block.X)
+    checks.sane_size(np.array([max(size, 1.0)]))  # before it is squared; too small is judged from all blocks
+    scores = linear + intercept
+    loss = replace(loss, target=target, weight=weight)
+    rows = Design(with_constant(block.X, constant))
+    return FirstPass(
+        Rows((linear,)),
+        WeightedSums.of(rows.matrix, loss.curvature(scores)),
+        rows.back(loss.gradient(scores), None),
+        Rows((rows.rows(np.flatnonzero(wanted), None),)),
+        size,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +146,7 @@ class StreamedDesign:
     def back(self, g: Floats, centre: Floats | None) -> Floats:
         """(A - 1 centre')' g: one pass."""
         known = _known(self.known_back, g)
-        product: Floats = self.matrix.total(Back(self.constant), g) if known is None else known
+        product: Floats = self.matrix.total(partial(_back, constant=self.constant), g) if known is None else known
         self.known_back[:] = [(g, product)]
         return product if centre is None else product - centre * g.sum()
 
@@ -163,7 +166,8 @@ class StreamedDesign:
 
     def squared_rows(self, root: Floats, centre: Floats | None) -> Floats:
         """|root' (a_i - centre)|^2 of every row: one pass."""
-        lengths: Floats = self.matrix.total(SquaredRows(self.constant, root, centre)).joined()
+        statistic = partial(_squared_rows, constant=self.constant, root=root, centre=centre)
+        lengths: Floats = self.matrix.total(statistic).joined()
         return lengths
 
     def scaled(self, factors: Floats) -> StreamedDesign:
@@ -178,7 +182,7 @@ class StreamedDesign:
         known: WeightedSums | None = _known(self.known_sums, d)
         if known is not None:
             return known
-        sums: WeightedSums = self.matrix.total(Weighted(self.constant), d)
+        sums: WeightedSums = self.matrix.total(partial(_weighted, constant=self.constant), d)
         self.known_sums[:] = [(d, sums)]
         return sums
 
@@ -188,8 +192,15 @@ def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, Stream
     matrix, loss = objective.X, objective.loss
     wanted = np.zeros(matrix.shape[0], dtype=bool)
     wanted[rows] = True
-    statistic = FirstStatistic(objective.weights, objective.intercept, _without_rows(loss), objective.constant)
-    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted)  # type: ignore[attr-defined]
+    none = np.empty(0)  # the numbers of the rows travel with the blocks
+    statistic = partial(
+        _first_pass,
+        weights=objective.weights,
+        intercept=objective.intercept,
+        loss=replace(loss, target=none, weight=none),
+        constant=objective.constant,
+    )
+    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted)
     linear = first.linear.joined()
     checks.sane_size(np.array([first.size]))
     checks.unequal_scores(linear)
@@ -232,48 +243,22 @@ class ScaledRows:
         return Design(self.transform(X)).scaled(self.factors).matrix
 
 
-@dataclass(frozen=True)
-class Back:
+def _back(block: Block, g: Floats, *, constant: float) -> Floats:
     """Statistic X'g."""
-
-    constant: float
-
-    def __call__(self, block: Block, g: Floats) -> Floats:
-        return Design(with_constant(block.X, self.constant)).back(g, None)
+    return Design(with_constant(block.X, constant)).back(g, None)
 
 
-@dataclass(frozen=True)
-class Weighted:
-    """Statistic `WeightedSums`."""
-
-    constant: float
-
-    def __call__(self, block: Block, d: Floats) -> WeightedSums:
-        return WeightedSums.of(with_constant(block.X, self.constant), d)
+def _weighted(block: Block, d: Floats, *, constant: float) -> WeightedSums:
+    return WeightedSums.of(with_constant(block.X, constant), d)
 
 
-@dataclass(frozen=True, eq=False)
-class SquaredRows:
-    """Statistic of `StreamedDesign.squared_rows`."""
-
-    constant: float
-    root: Floats
-    centre: Floats | None
-
-    def __call__(self, block: Block) -> Rows:
-        rows = Design(with_constant(block.X, self.constant))
-        return Rows((rows.squared_rows(self.root, self.centre),))
+def _squared_rows(block: Block, *, constant: float, root: Floats, centre: Floats | None) -> Rows:
+    return Rows((Design(with_constant(block.X, constant)).squared_rows(root, centre),))
 
 
 def _size(X: Any) -> float:
     values = X.data if checks.is_sparse(X) else X
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
-
-
-def _without_rows(loss: Any) -> Any:
-    """The kind of loss alone: the numbers of its rows travel with the blocks."""
-    none = np.empty(0)
-    return replace(loss, target=none, weight=none)
 
 
 def _known(pairs: list[tuple[Floats, Any]], key: Floats) -> Any:

@@ -1,6 +1,8 @@
 """The standardised effect delta, and the two laws it can have: a scaled Student law, and a density on a grid.
 
-Every result is the posterior of an effect pushed through the normal cdf: AUC = Phi(delta / sqrt 2).
+With normal scores AUC = Phi(delta / sqrt 2) and TPR(fpr) = Phi(delta + Phi^-1(fpr)); error rates are Phi of a
+standardised distance to the threshold. Every result of foldless is therefore the posterior of such an effect, mapped
+through Phi. `Effect` lists what a result needs from it; `conjugate` and `honest` each supply one.
 """
 
 from __future__ import annotations
@@ -13,13 +15,6 @@ import numpy as np
 from scipy.special import betainc, gammainc, gammaln, ndtr, ndtri, owens_t
 
 from foldless.checks import Floats
-
-# ---- The separation delta of the two classes along a weight vector: one number that carries everything.
-#
-# With normal scores AUC = Phi(delta / sqrt 2) and TPR(fpr) = Phi(delta + Phi^-1(fpr)); error rates
-# are Phi of a standardised distance to the threshold. Every result of foldless is therefore the
-# posterior of such an effect, pushed through Phi. `Effect` says what a result needs to know about
-# it; `conjugate` and `honest` each supply one.
 
 SQRT2 = float(np.sqrt(2.0))
 
@@ -167,7 +162,6 @@ class StudentEffect:
         return float(np.sqrt(weights @ (np.maximum(within, 0.0) + between)))
 
     def cdf(self, x: Any) -> Floats:
-        """P(effect <= x)."""
         x = np.asarray(x, dtype=np.float64)
         if np.isinf(self.df):
             return np.asarray(ndtr((x - self.loc) / self.spread))
@@ -177,7 +171,6 @@ class StudentEffect:
         return np.asarray(np.minimum(ndtr((x[..., None] - self.loc * r) / self.spread) @ weights, 1.0))
 
     def sf(self, x: Any) -> Floats:
-        """P(effect > x)."""
         return StudentEffect(-self.loc, self.spread, self.df).cdf(-np.asarray(x, dtype=np.float64))
 
     def ppf(self, q: Any) -> Floats:
@@ -194,7 +187,6 @@ class StudentEffect:
         return np.where(q <= 0, -np.inf, np.where(q >= 1, np.inf, lo + (hi - lo) / 2))
 
     def logpdf(self, x: Any) -> Floats:
-        """Log density."""
         x = np.asarray(x, dtype=np.float64)
         if np.isinf(self.df):
             return np.asarray(_log_phi((x - self.loc) / self.spread) - np.log(self.spread))
@@ -319,16 +311,13 @@ class GridEffect:
         return np.asarray(total / total[-1])
 
     def mean_probability(self, scale: float) -> float:
-        """E[Phi(x / scale)]."""
         return float(self._weights @ ndtr(self.points / scale))
 
     def sd_probability(self, scale: float) -> float:
-        """Standard deviation of Phi(x / scale)."""
         values = ndtr(self.points / scale)
         return float(np.sqrt(self._weights @ np.square(values - self._weights @ values)))
 
     def cdf(self, x: Any) -> Floats:
-        """P(effect <= x)."""
         x = np.asarray(x, dtype=np.float64)
         left = np.clip(np.searchsorted(self.points, x, side="right") - 1, 0, self.points.size - 2)
         step = np.clip(x, self.points[0], self.points[-1]) - self.points[left]
@@ -337,7 +326,6 @@ class GridEffect:
         return np.asarray(np.clip(below, 0.0, 1.0))
 
     def sf(self, x: Any) -> Floats:
-        """P(effect > x)."""
         return np.asarray(1.0 - self.cdf(x))
 
     def ppf(self, q: Any) -> Floats:
@@ -360,7 +348,6 @@ class GridEffect:
         return 0.0, 0.0
 
     def mean_tpr(self, q: Any) -> Floats:
-        """E[Phi(x + q)]."""
         return np.asarray(ndtr(np.asarray(q, dtype=np.float64)[..., None] + self.points) @ self._weights)
 
     def expect(self, values: Floats) -> Any:

@@ -201,11 +201,11 @@ def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[Class
     checks.same_length(M.shape[0], positive.size)
     source = ArraySource(M, positive, _height(M, W, columns))
     try:
-        found = source.total(ScoreSums(W, columns))
+        sums = source.total(ScoreSums(W, columns))
     except checks.NotFiniteError:
         checks.finite_scores(np.concatenate([row_sums(block, W) for block in source.blocks()]), M)
         raise
-    return found.parts.get(False), found.parts.get(True)
+    return sums.parts.get(False), sums.parts.get(True)
 
 
 def _height(M: Any, W: Floats, columns: bool) -> int:
@@ -246,8 +246,8 @@ def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bo
         if not np.isfinite(stats[0].mean + stats[1].mean).all():
             _refuse_on_device(started.table())
         features = _merged(list(device.column_parts(started.table()))) if columns else (None, None)
-        found = ByLabel({k: ClassSums(s, f) for k, s, f in zip(labels, stats, features, strict=True)})
-        return _summary(found.pair(pos_label, classes), W, exponent)
+        by_label = ByLabel({k: ClassSums(s, f) for k, s, f in zip(labels, stats, features, strict=True)})
+        return _summary(by_label.pair(pos_label, classes), W, exponent)
 
     return Prepared(W, exponent, collect)
 
@@ -282,5 +282,5 @@ def feature_moments(X: Any, positive: Array) -> tuple[Moments, Moments]:
     if hasattr(X, "class_moments"):  # a table that is not in memory
         negative, other = X.class_moments(positive)
         return negative, other
-    found = ArraySource(X, positive, block_height(X, BLOCK_ELEMENTS)).total(ColumnSums())
-    return found.parts[False], found.parts[True]
+    sums = ArraySource(X, positive, block_height(X, BLOCK_ELEMENTS)).total(ColumnSums())
+    return sums.parts[False], sums.parts[True]

@@ -1,4 +1,12 @@
-"""Priors of the paper's in-sample model, their projection on a weight vector, and the adaptive prior."""
+"""Priors of the paper's in-sample model, their projection on a weight vector, and the adaptive prior.
+
+The model (Hassan et al. 2019, section 2): rows of class c are N(mu_c, Sigma) with
+
+    Sigma ~ InverseWishart(S, kappa),    mu_c | Sigma ~ N(m_c, Sigma / nu_c).
+
+`Prior` holds the hyperparameters; `Prior.along` reduces them to a few scalars per classifier,
+the only thing that the conjugate update needs. S is never expanded to a P x P matrix.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +20,6 @@ from foldless import checks
 from foldless.checks import Array, Floats, as_finite_numbers, as_number
 from foldless.errors import InputError, PriorError
 from foldless.laws.effect import GridEffect, StudentEffect
-
-# ---- Priors of the in-sample model, and what is left of them along one weight vector.
-#
-# The model (Hassan et al. 2019, section 2): rows of class c are N(mu_c, Sigma) with
-#
-#     Sigma ~ InverseWishart(S, kappa),    mu_c | Sigma ~ N(m_c, Sigma / nu_c).
-#
-# `Prior` holds the hyperparameters; `Prior.along` reduces them to a few scalars per classifier,
-# the only thing that the conjugate update needs. S is never expanded to a P x P matrix.
 
 Family = Literal["inverse-wishart", "scaled-identity", "known", "adaptive"]
 

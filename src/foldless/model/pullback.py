@@ -64,7 +64,7 @@ def described(name: str, step: Any) -> str:
 
 
 def applied(name: str, step: Any, X: Any) -> Any:
-    """``step.transform(X)``, with whatever goes wrong told in terms of the step."""
+    """``step.transform(X)``, with errors reported in terms of the step."""
     from sklearn.exceptions import NotFittedError
 
     if isinstance(step, str) and step == "passthrough":
@@ -86,7 +86,7 @@ def applied(name: str, step: Any, X: Any) -> Any:
 
 @contextmanager
 def quiet_names() -> Iterator[None]:
-    """Silence scikit-learn's remarks on column names: names are compared once, at the public edge."""
+    """Silence scikit-learn's warnings about column names, which are compared once, in `take_apart`."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names", category=UserWarning)
         yield

@@ -113,14 +113,14 @@ def own_threshold(estimator: Any) -> float:
         return 0.0
     value, positive = _settings(wrapper)
     if _response(wrapper) == "predict_proba":
-        found = _decision_at(0.5 if value == "auto" else value, wrapper)
+        decision = _decision_at(0.5 if value == "auto" else value, wrapper)
     else:
-        found = 0.0 if value == "auto" else float(value)
-    return -found if positive is not None and positive != wrapper.classes_[1] else found
+        decision = 0.0 if value == "auto" else float(value)
+    return -decision if positive is not None and positive != wrapper.classes_[1] else decision
 
 
 def why_unknown(estimator: Any) -> str | None:
-    """Why a classifier's own threshold cannot be told, or None."""
+    """Why a classifier's own threshold cannot be determined, or None."""
     try:
         own_threshold(estimator)
     except EstimatorError as err:

@@ -1,12 +1,12 @@
-"""A fitted linear classifier on a table that is not in memory, as the methods want to see it.
+"""The view of a fitted linear classifier on a table that is not in memory.
 
-The steps of a pipeline are applied block by block. Weights, intercept and checks are those of `anatomy.take_apart`,
-run on the first rows only.
+The steps of a pipeline are applied block by block. Weights, intercept and checks are those of
+`foldless.model.view.take_apart`, run on the first rows only.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.model.pullback import unfold
 from foldless.model.steps import is_estimator
-from foldless.model.view import LinearView, dismantled, same_names, take_apart
+from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
 from foldless.tables.block import Block, Source, no_rows
 from foldless.tables.device import is_device_array
@@ -30,19 +30,18 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
         source = source.with_features([str(n) for n in fitted_names])
-    found = source.labels()
-    labels = checks.as_labels(found, pos_label=pos_label, classes=_classes(estimator))
+    given = source.labels()
+    labels = checks.as_labels(given, pos_label=pos_label, classes=_classes(estimator))
     if hasattr(source, "repeating"):
-        source = source.repeating(found)
+        source = source.repeating(given)
     first = _first(source)
     if fitted_names is not None and first.names is not None:
         same_names([str(n) for n in fitted_names], list(first.names))
     view = _probe_view(estimator, first.X[:PROBE_ROWS], labels)
     steps = tuple(dismantled(estimator)[0]) if is_estimator(estimator) else ()
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), Applied(steps))
-    return LinearView(
-        matrix, labels, view.weights, view.intercept, view.estimator, view.flipped, _remarks(view.notes, source, first)
-    )
+    codes, classes = codes_of(labels)
+    return replace(view, X=matrix, codes=codes, classes=classes, notes=_valid_notes(view.notes, source, first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,7 @@ def _probe_view(estimator: Any, probe: Any, labels: checks.Labels) -> LinearView
     return take_apart(estimator, probe, made_up, pos_label=labels.positive_label)
 
 
-def _remarks(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
-    """The notes; where columns are known by name, the remark that their order is unknown does not hold."""
+def _valid_notes(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
+    """The notes, less the one on columns without names where the source knows their names."""
     by_name = hasattr(source, "with_features") or first.names is not None
     return tuple(n for n in notes if "X has no names" not in n) if by_name else notes

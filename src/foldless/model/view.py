@@ -1,4 +1,9 @@
-"""Take a fitted linear classifier apart: its weights, and the columns on which they may be judged."""
+"""Take a fitted linear classifier apart: its weights, and the columns on which they may be judged.
+
+A linear classifier scores a row x by W x + b, with one row of W per class, or a single one for two classes.
+`take_apart` finds W, b and the right x for a scikit-learn classifier, a pipeline, a finished search or a bare weight
+vector, and checks against the estimator's own ``decision_function`` that it got them right. Nothing is refitted.
+"""
 
 from __future__ import annotations
 
@@ -7,87 +12,132 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from foldless import checks, words
 from foldless.checks import Floats, Labels
-from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
-from foldless.honest.design import Ints
+from foldless.errors import EstimatorError, InputError
 from foldless.model import pullback
 from foldless.model.pullback import WAY_OUT, sampled_rows
-from foldless.model.steps import Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
+from foldless.model.steps import WRAPPERS, Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
 from foldless.tables.sums import project
 
-# ---- Take a fitted linear classifier apart: the weights, and the columns on which they may be judged.
-#
-# A linear classifier scores a row x by x @ w + b. `take_apart` finds w, b and the right x for a
-# scikit-learn classifier, a pipeline, a finished search or a bare weight vector, and checks
-# against the estimator's own ``decision_function`` that it got them right. Nothing is refitted.
+Ints = npt.NDArray[np.intp]
 
 EXPECTED = "estimator must be a fitted linear classifier, a Pipeline ending in one, or a weight vector"
 VERIFIED_ROWS = 64  # rows on which the whole is compared with the estimator's own decision_function
+FEWEST_ROWS = 3  # with several classes two rows of a class are removed at a time, and one must stay
 
 
 @dataclass(frozen=True, eq=False)
 class LinearView:
-    """A linear classifier as a matrix, labels, weights and an intercept.
+    """A linear classifier as a matrix, labels, weights and intercepts.
+
+    Two classes have one score (K = 1), oriented so that the positive class scores higher; more have one per class.
 
     Attributes
     ----------
     X : ndarray or CSR matrix
         The columns on which `weights` act: as they were before the first step that saw y.
-    labels : Labels
-        Which rows are positive, and what the classes are called.
-    weights : ndarray of shape (P,)
-    intercept : float
-        Oriented so that the positive class scores higher; the intercept of a bare weight vector is 0.
+    codes : ndarray of int, shape (N,)
+        Class of each row, as its place in `classes`.
+    classes : tuple
+        Labels in the order of the estimator; of two classes the negative one first.
+    weights, intercepts : ndarrays of shape (K, P) and (K,)
+        ``decision_function(row) = weights @ x + intercepts``; the intercept of a bare weight vector is 0.
     estimator : object or None
         The final classifier if `X` is exactly what it was trained on; None for bare weights and for weights that
         were mapped back through a step that saw y.
+    members : tuple
+        The classifiers of a OneVsRestClassifier, one per class; empty for anything else.
     flipped : bool
         True when `pos_label` turned the sign against the estimator's own ``decision_function``.
     notes : tuple of str
         What a reader of the result has to know.
+    doubts : tuple of str
+        Those of the notes that deserve a warning.
     """
 
     X: Any
-    labels: Labels
+    codes: Ints
+    classes: tuple[Any, ...]
     weights: Floats
-    intercept: float
-    estimator: Any | None
-    flipped: bool
+    intercepts: Floats
+    estimator: Any | None = None
+    members: tuple[Any, ...] = ()
+    flipped: bool = False
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Ints:
+        """Rows per class."""
+        return np.bincount(self.codes, minlength=len(self.classes))
+
+    @cached_property
+    def labels(self) -> Labels:
+        """Which rows are positive, and the names of the two classes."""
+        negative, positive = self.classes
+        return Labels(self.codes == 1, negative, positive)
+
+    @property
+    def w(self) -> Floats:
+        """The weight vector (P,) of two classes."""
+        (w,) = self.weights
+        return np.asarray(w)
+
+    @property
+    def intercept(self) -> float:
+        """The intercept of two classes."""
+        (intercept,) = self.intercepts
+        return float(intercept)
 
     def scores(self) -> Floats:
-        """``X @ weights + intercept`` in float64; a row with NaN or infinity is an error that names it."""
+        """Decision values in float64, (N,) for two classes, else (N, K); a row with NaN is an error that names it."""
         return self._scores
 
     @cached_property
     def _scores(self) -> Floats:
-        scores = project(self.X, self.weights) + self.intercept
+        two = len(self.weights) == 1
+        scores = project(self.X, self.w) + self.intercept if two else project(self.X, self.weights.T) + self.intercepts
         checks.finite_scores(scores, self.X)
         scores.setflags(write=False)
-        return scores
+        return np.asarray(scores)
+
+    def against_rest(self, k: int, estimator: Any | None) -> LinearView:
+        """One class against all others, as a classifier of two classes."""
+        # 0 and 1 are what OneVsRestClassifier calls them, so class weights by name are found.
+        codes = (self.codes == k).astype(np.intp)
+        return LinearView(self.X, codes, (0, 1), self.weights[k : k + 1], self.intercepts[k : k + 1], estimator)
 
 
-def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
-    """Weights, intercept and columns of a fitted linear classifier.
+def has_several_classes(estimator: Any) -> bool:
+    """True for a fitted classifier of three classes or more."""
+    classes = getattr(estimator, "classes_", None)
+    return isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 2
+
+
+def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several: bool = False) -> LinearView:
+    """Weights, intercepts and columns of a fitted linear classifier.
 
     A pipeline is cut at its first step that saw y (feature selection, LDA or PLS as a transformer, ...).
     The steps before it are applied to X. Each later step T must be affine; weights v on its output become weights w
     on its input with ``T(x) @ v = x @ w + c``, where columns that a selector dropped get weight zero. That
-    ``decision_function(row) = x @ weights + intercept`` holds for these columns x is verified on the data.
+    ``decision_function(row) = weights @ x + intercepts`` holds for these columns x is verified on the data.
 
     Parameters
     ----------
     estimator : object
-        Fitted binary classifier with ``coef_``, ``intercept_`` and ``classes_``; a Pipeline ending in one; a search
+        Fitted classifier with ``coef_``, ``intercept_`` and ``classes_``; a Pipeline ending in one; a search
         with ``best_estimator_``; or one weight per column of X, larger scores meaning the positive class.
     X : array, sparse matrix or data frame
         The rows that the estimator was fitted on, as they were given to ``fit``.
     y : array of labels
-        Two classes, as given to ``fit``.
+        As given to ``fit``.
     pos_label : label, optional
-        The class that should score higher; ``classes_[1]`` by default, as in scikit-learn.
+        Of two classes the one that should score higher; ``classes_[1]`` by default, as in scikit-learn.
+    several : bool
+        Whether more than two classes are accepted; refused by default.
 
     Examples
     --------
@@ -98,36 +148,36 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Line
     >>> X = np.array([[0.0, 5, 1], [1, 3, 0], [2, 4, 1], [3, 5, 0]])
     >>> y = [0, 0, 1, 1]
     >>> view = take_apart(make_pipeline(SelectKBest(k=1), LogisticRegression()).fit(X, y), X, y)
-    >>> view.X.shape, np.flatnonzero(view.weights).tolist()
+    >>> view.X.shape, np.flatnonzero(view.w).tolist()
     ((4, 3), [0])
     >>> view.notes[0]
     "step 'selectkbest' (SelectKBest) saw y: the weights were mapped back to the 3 columns before it."
     """
-    if _is_estimator(estimator):
-        return _from_estimator(estimator, X, y, pos_label)
-    return _from_weights(estimator, X, y, pos_label)
-
-
-def _from_estimator(estimator: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
+    if not _is_estimator(estimator):
+        return _from_weights(estimator, X, y, pos_label)
     steps, final, notes = dismantled(estimator)
-    coef, intercept = _coefficients(final)
-    labels = checks.as_labels(y, pos_label=pos_label, classes=final.classes_)
+    several = several and has_several_classes(final)
+    coef, intercepts, members = _coefficients(final, several)
+    codes, classes, flipped = _classes_of_rows(y, final, pos_label, several)
     X = as_table(X)
-    checks.same_length(pullback.n_rows(X), labels.positive.size)
+    checks.same_length(pullback.n_rows(X), codes.size)
     notes += same_columns(estimator, steps, X)
     opened = pullback.unfold(steps, X)
-    weights, offset = opened.pull(coef)
+    pulled = [opened.pull(row) for row in coef]
     M = checks.as_matrix(opened.table)
-    flipped = bool(labels.positive_label != np.asarray(final.classes_).tolist()[1])
+    doubts = tuple(_note_on_unknown(step) for step in opened.unknown)
     sign = -1.0 if flipped else 1.0
     view = LinearView(
         M,
-        labels,
-        sign * _trained(weights, M.shape[1]),
-        sign * (intercept + offset),
+        codes,
+        classes,
+        sign * _trained(np.array([w for w, _ in pulled]), M.shape[1], classes),
+        sign * (intercepts + np.array([offset for _, offset in pulled])),
         None if opened.supervised else final,
+        () if opened.supervised else members,
         flipped,
-        notes + notes_on_supervised(opened.supervised, M.shape[1]) + notes_on_unknown(opened.unknown),
+        notes + _notes_on_supervised(opened.supervised, M.shape[1]) + doubts,
+        doubts,
     )
     view.scores()  # names the row of a NaN before scikit-learn stumbles over it
     _verify(view, estimator, X, sign)
@@ -138,37 +188,77 @@ def _from_weights(w: Any, X: Any, y: Any, pos_label: Any) -> LinearView:
     vector, M = _as_vector(w, X), checks.as_matrix(X)
     labels = checks.as_labels(y, pos_label=pos_label)
     checks.same_length(M.shape[0], labels.positive.size)
-    view = LinearView(M, labels, checks.sane_length(checks.as_weights(vector, M.shape[1])), 0.0, None, False)
+    weights = checks.sane_length(checks.as_weights(vector, M.shape[1]))
+    view = LinearView(M, *codes_of(labels), weights[None, :], np.zeros(1))
     view.scores()
     return view
 
 
-def _trained(weights: Floats, n_features: int) -> Floats:
-    if not np.any(weights):
+def codes_of(labels: Labels) -> tuple[Ints, tuple[Any, Any]]:
+    """Labels of two classes as codes, and what the codes stand for."""
+    return labels.positive.astype(np.intp), (labels.negative_label, labels.positive_label)
+
+
+def _classes_of_rows(y: Any, final: Any, pos_label: Any, several: bool) -> tuple[Ints, tuple[Any, ...], bool]:
+    """Codes of the rows, the classes that they stand for, and whether the positive one is not the estimator's."""
+    known = np.asarray(final.classes_).tolist()
+    if several:
+        return _codes(y, tuple(known)), tuple(known), False
+    labels = checks.as_labels(y, pos_label=pos_label, classes=final.classes_)
+    return *codes_of(labels), bool(labels.positive_label != known[1])
+
+
+def _codes(y: Any, classes: tuple[Any, ...]) -> Ints:
+    values = checks.label_vector(y)
+    place = {label: k for k, label in enumerate(classes)}
+    unknown = [v for v in checks.distinct(values).tolist() if v not in place]
+    if unknown:
+        raise InputError(f"y has unknown labels: {words.listed(unknown)}; the classes are {words.listed(classes)}.")
+    codes = np.array([place[v] for v in values.tolist()], dtype=np.intp)
+    counts = np.bincount(codes, minlength=len(classes))
+    if counts.min() < FEWEST_ROWS:
+        label = classes[int(counts.argmin())]
+        raise InputError(
+            f"each class needs at least {FEWEST_ROWS} rows, since two at a time are left out, but class {label!r} has "
+            f"{counts.min()}: pass X and y as given to fit, or leave that class out and fit again."
+        )
+    return codes
+
+
+def _trained(weights: Floats, n_features: int, classes: tuple[Any, ...]) -> Floats:
+    """The weights (K, P), none of them all zero, and of a size that can be squared."""
+    flat = np.flatnonzero(~np.any(weights, axis=1))
+    if flat.size and len(weights) == 1:
         raise EstimatorError(
             "the fitted weights are all zero: the classifier ignores every feature and ranks no row above another. "
             "Penalise less, or check that the features vary."
         )
-    return checks.sane_length(checks.as_weights(weights, n_features))
+    if flat.size:
+        raise EstimatorError(
+            f"the fitted weights of class {classes[flat[0]]!r} are all zero: the classifier cannot tell which rows "
+            f"belong to it. Penalise less, or check that the features vary."
+        )
+    return checks.sane_length(np.array([checks.as_weights(w, n_features) for w in weights]))
 
 
 def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
     name = type(estimator).__name__
     if not hasattr(estimator, "decision_function"):
-        raise EstimatorError(
-            f"{name} has no decision_function to check its weights against: pass the weights, estimator.coef_.ravel()."
-        )
+        instead = "pass the weights, estimator.coef_.ravel()." if len(view.weights) == 1 else WAY_OUT
+        raise EstimatorError(f"{name} has no decision_function to check its weights against: {instead}")
     try:
         with pullback.quiet_names():
             expected = np.asarray(estimator.decision_function(sampled_rows(X, VERIFIED_ROWS)))
     except Exception as err:
-        told = " ".join(str(err).split())
-        raise EstimatorError(f"{name} cannot score X ({told}): pass X as it was given to fit.") from err
+        reason = " ".join(str(err).split())
+        raise EstimatorError(f"{name} cannot score X ({reason}): pass X as it was given to fit.") from err
     rows = sampled_rows(view.X, VERIFIED_ROWS)
-    if expected.ndim != 1 or not pullback.agrees(rows, view.weights, view.intercept, sign * expected):
-        raise EstimatorError(
-            f"the decision_function of {name} is not X @ coef_ + intercept_, so it is not linear in X: {WAY_OUT}"
-        )
+    one = len(view.weights) == 1
+    shape = rows.shape[:1] if one else (rows.shape[0], len(view.weights))
+    per_class = zip(view.weights, view.intercepts, [expected] if one else list(expected.T), strict=False)
+    if expected.shape != shape or not all(pullback.agrees(rows, w, b, sign * z) for w, b, z in per_class):
+        formula = "X @ coef_ + intercept_" if one else "X @ coef_.T + intercept_, one column per class"
+        raise EstimatorError(f"the decision_function of {name} is not {formula}, so it is not linear in X: {WAY_OUT}")
 
 
 def _is_estimator(estimator: Any) -> bool:
@@ -178,13 +268,13 @@ def _is_estimator(estimator: Any) -> bool:
 
 
 def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
-    """Steps before the classifier, the classifier, and what has to be said about its wrappers."""
+    """Steps before the classifier, the classifier, and notes on its wrappers."""
     estimator = thawed(estimator)
     names = sklearn_names(estimator)
     if hasattr(estimator, "best_estimator_"):
         steps, final, notes = dismantled(estimator.best_estimator_)
         return steps, final, (_note_on_search(estimator), *notes)
-    if hasattr(estimator, "estimator_") and names & {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}:
+    if hasattr(estimator, "estimator_") and names & WRAPPERS:
         return dismantled(estimator.estimator_)
     if hasattr(estimator, "estimator_") and "RFE" in names:
         return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
@@ -195,19 +285,41 @@ def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
     return before + steps, final, notes
 
 
-def _coefficients(final: Any) -> tuple[Floats, float]:
-    """Weights and intercept of a fitted binary linear classifier."""
+def _coefficients(final: Any, several: bool) -> tuple[Floats, Floats, tuple[Any, ...]]:
+    """Weights (K, P), intercepts (K,), and the members of a OneVsRestClassifier."""
     name = type(final).__name__
+    if several and "OneVsRestClassifier" in sklearn_names(final):
+        members = tuple(final.estimators_)
+        parts = [_of_member(member, name) for member in members]
+        return np.array([w for w, _ in parts]), np.array([b for _, b in parts]), members
     if not (hasattr(final, "coef_") and hasattr(final, "classes_")):
         raise EstimatorError(why_not_linear(final, name))
-    coef = np.asarray(final.coef_.toarray() if checks.is_sparse(final.coef_) else final.coef_, dtype=np.float64)
-    intercept = np.ravel(getattr(final, "intercept_", 0.0))
-    if len(final.classes_) != 2 or np.atleast_2d(coef).shape[0] != 1 or intercept.size != 1:
+    coef = np.atleast_2d(_dense(final.coef_))
+    intercepts = np.ravel(np.asarray(getattr(final, "intercept_", 0.0), dtype=np.float64))
+    if several and len(coef) != len(final.classes_):
+        raise EstimatorError(
+            f"{name} has {coef.shape[0]} weight vectors for {len(final.classes_)} classes, expected one per class: "
+            f"fit one class against the rest (LinearSVC, LogisticRegression, RidgeClassifier, OneVsRestClassifier)."
+        )
+    if not several and (len(final.classes_) != 2 or len(coef) != 1 or intercepts.size != 1):
         raise EstimatorError(
             f"{name} was fitted on more than two classes or outputs (classes_ {words.listed(final.classes_)}; coef_ "
             f"of shape {coef.shape}), expected two classes: fit one class against another, or against the rest."
         )
-    return coef.ravel(), float(intercept[0])
+    return coef, np.broadcast_to(intercepts, (len(coef),)).copy(), ()
+
+
+def _of_member(member: Any, name: str) -> tuple[Floats, float]:
+    if not hasattr(member, "coef_") or not hasattr(member, "decision_function"):
+        raise EstimatorError(
+            f"{name} holds a {type(member).__name__}, expected linear classifiers with coef_: put steps such as a "
+            f"scaler in front of it, make_pipeline(StandardScaler(), {name}(LogisticRegression()))."
+        )
+    return _dense(member.coef_).ravel(), float(np.ravel(member.intercept_)[0])
+
+
+def _dense(coef: Any) -> Floats:
+    return np.asarray(coef.toarray() if checks.is_sparse(coef) else coef, dtype=np.float64)
 
 
 def why_not_linear(final: Any, name: str) -> str:
@@ -300,186 +412,13 @@ def _note_on_search(search: Any) -> str:
     return f"{type(search).__name__} chose among candidates with the help of y; that choice is not accounted for."
 
 
-def notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
     what = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
     return (f"{what} saw y: the weights were mapped back to the {width} columns before it.",) if steps else ()
 
 
-def notes_on_unknown(steps: tuple[str, ...]) -> tuple[str, ...]:
-    notes = tuple(
-        f"step {s} is not scikit-learn's and was taken not to look at y; if it uses y, the answer is optimistic: "
+def _note_on_unknown(step: str) -> str:
+    return (
+        f"step {step} is not scikit-learn's and was taken not to look at y; if it uses y, the answer is optimistic: "
         f"then {WAY_OUT}"
-        for s in steps
     )
-    for note in notes:
-        warn_user(note, TrustWarning)
-    return notes
-
-
-# ---- A linear classifier of several classes, taken apart: one weight vector per class, and the columns they act on.
-
-FEWEST_ROWS = 3  # two rows of a class are removed at a time, and one must stay
-
-
-@dataclass(frozen=True, eq=False)
-class ClassesView:
-    """A linear classifier of K classes as a matrix, labels, weights and intercepts.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix
-        The columns on which the weights act: as they were before the first step that saw y.
-    codes : ndarray of int, shape (N,)
-        Class of each row, as its place in `classes`.
-    classes : tuple
-        Labels, in the order of the estimator.
-    weights, intercepts : ndarrays of shape (K, P) and (K,)
-        ``decision_function(row) = weights @ x + intercepts``.
-    estimator : object or None
-        The final classifier if `X` is exactly what it was trained on.
-    members : tuple
-        The classifiers of a OneVsRestClassifier, one per class; empty for anything else.
-    notes : tuple of str
-        What a reader of the result has to know.
-    """
-
-    X: Any
-    codes: Ints
-    classes: tuple[Any, ...]
-    weights: Floats
-    intercepts: Floats
-    estimator: Any | None
-    members: tuple[Any, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def counts(self) -> Ints:
-        """Rows per class."""
-        return np.bincount(self.codes, minlength=len(self.classes))
-
-    def scores(self) -> Floats:
-        """Decision values, shape (N, K)."""
-        return np.asarray(project(self.X, self.weights.T) + self.intercepts)
-
-    def against_rest(self, k: int, estimator: Any | None) -> LinearView:
-        """One class against all others, as a classifier of two classes."""
-        # 0 and 1 are what OneVsRestClassifier calls them, so class weights by name are found.
-        labels = Labels(self.codes == k, 0, 1)
-        return LinearView(self.X, labels, self.weights[k], float(self.intercepts[k]), estimator, False)
-
-
-def has_several_classes(estimator: Any) -> bool:
-    """True for a fitted classifier of three classes or more."""
-    classes = getattr(estimator, "classes_", None)
-    return isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 2
-
-
-def take_classes_apart(estimator: Any, X: Any, y: Any) -> ClassesView:
-    """Weights, intercepts and columns of a fitted linear classifier of more than two classes.
-
-    As `take_apart` does for two classes: nothing is refitted, a pipeline is cut at its first step that
-    saw y, and the outcome is checked against the classifier's own ``decision_function``.
-    """
-    steps, final, notes = dismantled(estimator)
-    coef, intercepts, members = _class_coefficients(final)
-    classes = tuple(np.asarray(final.classes_).tolist())
-    codes = _codes(y, classes)
-    X = as_table(X)
-    checks.same_length(pullback.n_rows(X), codes.size)
-    notes += same_columns(estimator, steps, X)
-    opened = pullback.unfold(steps, X)
-    pulled = [opened.pull(row) for row in coef]
-    M = checks.as_matrix(opened.table)
-    supervised = notes_on_supervised(opened.supervised, M.shape[1])
-    view = ClassesView(
-        M,
-        codes,
-        classes,
-        _trained_classes(np.array([w for w, _ in pulled]), classes),
-        intercepts + np.array([offset for _, offset in pulled]),
-        None if opened.supervised else final,
-        () if opened.supervised else members,
-        notes + supervised + notes_on_unknown(opened.unknown),
-    )
-    checks.finite_scores(view.scores(), M)
-    _verify_classes(view, estimator, X)
-    return view
-
-
-def _class_coefficients(final: Any) -> tuple[Floats, Floats, tuple[Any, ...]]:
-    """One weight vector and one intercept per class, and the members of a OneVsRestClassifier."""
-    name = type(final).__name__
-    if "OneVsRestClassifier" in sklearn_names(final):
-        members = tuple(final.estimators_)
-        parts = [_of_member(member, name) for member in members]
-        return np.array([w for w, _ in parts]), np.array([b for _, b in parts]), members
-    if not (hasattr(final, "coef_") and hasattr(final, "classes_")):
-        raise EstimatorError(why_not_linear(final, name))
-    coef = np.atleast_2d(_dense(final.coef_))
-    if coef.shape[0] != len(final.classes_):
-        raise EstimatorError(
-            f"{name} has {coef.shape[0]} weight vectors for {len(final.classes_)} classes, expected one per class: "
-            f"fit one class against the rest (LinearSVC, LogisticRegression, RidgeClassifier, OneVsRestClassifier)."
-        )
-    intercepts = np.ravel(np.asarray(getattr(final, "intercept_", 0.0), dtype=np.float64))
-    return coef, np.broadcast_to(intercepts, (coef.shape[0],)).copy(), ()
-
-
-def _of_member(member: Any, name: str) -> tuple[Floats, float]:
-    if not hasattr(member, "coef_") or not hasattr(member, "decision_function"):
-        raise EstimatorError(
-            f"{name} holds a {type(member).__name__}, expected linear classifiers with coef_: put steps such as a "
-            f"scaler in front of it, make_pipeline(StandardScaler(), {name}(LogisticRegression()))."
-        )
-    return _dense(member.coef_).ravel(), float(np.ravel(member.intercept_)[0])
-
-
-def _dense(coef: Any) -> Floats:
-    return np.asarray(coef.toarray() if checks.is_sparse(coef) else coef, dtype=np.float64)
-
-
-def _codes(y: Any, classes: tuple[Any, ...]) -> Ints:
-    values = checks.label_vector(y)
-    place = {label: k for k, label in enumerate(classes)}
-    strangers = [v for v in checks.distinct(values).tolist() if v not in place]
-    if strangers:
-        raise InputError(f"y has unknown labels: {words.listed(strangers)}; the classes are {words.listed(classes)}.")
-    codes = np.array([place[v] for v in values.tolist()], dtype=np.intp)
-    counts = np.bincount(codes, minlength=len(classes))
-    if counts.min() < FEWEST_ROWS:
-        label = classes[int(counts.argmin())]
-        raise InputError(
-            f"each class needs at least {FEWEST_ROWS} rows, since two at a time are left out, but class {label!r} has "
-            f"{counts.min()}: pass X and y as given to fit, or leave that class out and fit again."
-        )
-    return codes
-
-
-def _trained_classes(weights: Floats, classes: tuple[Any, ...]) -> Floats:
-    flat = np.flatnonzero(~np.any(weights, axis=1))
-    if flat.size:
-        raise EstimatorError(
-            f"the fitted weights of class {classes[flat[0]]!r} are all zero: the classifier cannot tell which rows "
-            f"belong to it. Penalise less, or check that the features vary."
-        )
-    checks.sane_length(np.asarray(checks.as_weights(weights.T, weights.shape[1])))
-    return weights
-
-
-def _verify_classes(view: ClassesView, estimator: Any, X: Any) -> None:
-    name = type(estimator).__name__
-    if not hasattr(estimator, "decision_function"):
-        raise EstimatorError(f"{name} has no decision_function to check its weights against: {pullback.WAY_OUT}")
-    try:
-        with pullback.quiet_names():
-            expected = np.asarray(estimator.decision_function(pullback.sampled_rows(X, VERIFIED_ROWS)))
-    except Exception as err:
-        told = " ".join(str(err).split())
-        raise EstimatorError(f"{name} cannot score X ({told}): pass X as it was given to fit.") from err
-    rows = pullback.sampled_rows(view.X, VERIFIED_ROWS)
-    per_class = zip(view.weights, view.intercepts, expected.T, strict=False)
-    if expected.shape[1:] != (len(view.classes),) or not all(pullback.agrees(rows, w, b, z) for w, b, z in per_class):
-        raise EstimatorError(
-            f"the decision_function of {name} is not X @ coef_.T + intercept_, one column per class, so it is not "
-            f"linear in X: {pullback.WAY_OUT}"
-        )

@@ -195,7 +195,7 @@ def learning_curve(
         factors=times,
         rows=tuple(sum(size) for size in sizes),
         posteriors=tuple(
-            AUCPosterior.from_effect(effect, today.removed.method, *size, notes)
+            AUCPosterior.from_effect(effect, today.method, *size, notes)
             for effect, size in zip(effects, sizes, strict=True)
         ),
         half_widths=tuple(
@@ -203,7 +203,7 @@ def learning_curve(
             for effect, factor in zip(effects, times, strict=True)
         ),
         noise_share=today.statistic.noise_share,
-        method=today.removed.method,
+        method=today.method,
         notes=notes,
     )
 

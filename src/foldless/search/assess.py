@@ -14,11 +14,10 @@ from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import FoldlessWarning, InputError
 from foldless.honest.class_statistic import Component, TrainingRows
-from foldless.honest.classes import evaluated_rows
+from foldless.honest.classes import LOG_ODDS, ClassScores, evaluated_rows, log_odds
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.targets import LOG_ODDS, ClassScores, log_odds
-from foldless.model.view import ClassesView
+from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
 
@@ -36,7 +35,7 @@ class Assessment:
 
 def assess(analysis: Analysis) -> Assessment:
     """Judge a fitted candidate by the posterior of `auc_posterior`."""
-    if isinstance(analysis.view, ClassesView):
+    if analysis.several_classes:
         return _assess_classes(analysis, analysis.view)
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
@@ -69,13 +68,13 @@ def _places(positive: Any) -> tuple[Any, Any, int]:
 
 # ---- One candidate of more than two classes judged: the posterior of its average AUC, and what every row does to it.
 #
-# The average A of the AUCs Phi(d_c / sqrt 2) moves with the mean differences of all rows (`foldless.honest.multi`
-# `.statistics` has the notation). The share of row i is
+# The average A of the AUCs Phi(d_c / sqrt 2) moves with the mean differences of all rows (notation of
+# `foldless.honest.class_statistic`). The share of row i is
 #
 #     sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
 
 
-def _assess_classes(analysis: Analysis, view: ClassesView) -> Assessment:
+def _assess_classes(analysis: Analysis, view: LinearView) -> Assessment:
     rows = analysis.class_rows
     shares = np.zeros(view.codes.size)
     components = components_of(rows, len(analysis.class_scores.counts), analysis.options.multi_class)

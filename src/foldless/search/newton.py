@@ -1,4 +1,9 @@
-"""The optimum of one L2 objective after another, each from the last one's optimum and its factorisation."""
+"""The optimum of one L2 objective after another, each from the last one's optimum and its factorisation.
+
+The matrices are those of `foldless.honest.design`: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
+At H^-1 At' = B B'. The centred rows are made once for both, and the triangular inverse is put together from products of
+halves, which BLAS does several times faster than LAPACK's own routine at a few hundred rows.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +16,8 @@ from scipy.linalg import lapack
 
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
-from foldless.honest.objective import Objective
-from foldless.honest.optimum import MIN_PENALTY
-
-# ---- The factorisation at one fit of a family: `foldless.honest.design`, arranged for many small dense problems.
-#
-# Same matrices as there: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with At H^-1 At' = B B'. The
-# centred rows are made once for both, and the triangular inverse is put together from products of halves, which BLAS
-# does several times faster than LAPACK's own routine at a few hundred rows.
+from foldless.honest.families import Objective
+from foldless.honest.optimum import MIN_PENALTY, TIGHT, bisected, descended
 
 LEAF = 80  # rows up to which LAPACK's triangular inverse is the faster one
 
@@ -126,10 +125,8 @@ def inverse_lower(lower: Floats) -> Floats:
 #
 # nearly the identity, and a few steps of conjugate gradients take the place of a factorisation.
 
-TIGHT = 1e-8  # residual at which a fit counts as done
 MAX_STEPS = 50
 MAX_PRODUCTS = 60
-MAX_HALVINGS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,22 +157,26 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
 
     The residual is that of the honest method: |lam c + A'g| / |lam c|, and |sum g| / sum |g| for a free intercept.
     """
-    coef, intercept, z = start.coef, start.intercept, start.scores
-    residual, steps = np.inf, 0
-    while steps < MAX_STEPS:
+
+    def at(coef: Floats, intercept: float, z: Floats, steps: int) -> tuple[Fit, Floats, Floats]:
         g = objective.loss.gradient(z)
         slope = objective.lam * coef + design.back(g, None)
-        residual = _residual(objective, coef, slope, g)
-        if residual <= TIGHT:
-            break
+        return Fit(coef, intercept, z, _residual(objective, coef, slope, g), steps), slope, g
+
+    def step(now: tuple[Fit, Floats, Floats]) -> tuple[Fit, Floats, Floats] | None:
+        fit, slope, g = now
+        if fit.residual <= TIGHT:
+            return None
         target = -near.gradient(slope, float(g.sum()))
-        u, dz = _solve(near, objective.loss.curvature(z), objective.lam / near.lam, target, min(0.1, residual))
+        D, ratio = objective.loss.curvature(fit.scores), objective.lam / near.lam
+        u, dz = _solve(near, D, ratio, target, min(0.1, fit.residual))
         dc, db = near.coordinates(u)
-        step = _step_length(objective, coef, dc, z, dz, -float(target @ u))
-        if step == 0.0:
-            break
-        coef, intercept, z, steps = coef + step * dc, intercept + step * db, z + step * dz, steps + 1
-    return Fit(coef, intercept, z, residual, steps)
+        length = _step_length(objective, fit, dc, dz, -float(target @ u))
+        if length == 0.0:
+            return None
+        return at(fit.coef + length * dc, fit.intercept + length * db, fit.scores + length * dz, fit.steps + 1)
+
+    return descended(at(start.coef, start.intercept, start.scores, 0), step, MAX_STEPS)[0]
 
 
 def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> float:
@@ -212,26 +213,14 @@ def _solve(near: Factor, D: Floats, ratio: float, target: Floats, forcing: float
     return u, scores
 
 
-def _step_length(objective: Objective, coef: Floats, dc: Floats, z: Floats, dz: Floats, initial: float) -> float:
-    """1, or a smaller step at which the slope along the line, `initial` at 0, has at least halved; 0 for no descent.
-
-    Along the line the objective is convex, so its slope is monotone and bisection finds the place.
-    """
-    fixed, growing = objective.lam * float(coef @ dc), objective.lam * float(dc @ dc)
-
-    def slope(step: float) -> float:
-        return fixed + step * growing + float(objective.loss.gradient(z + step * dz) @ dz)
-
-    low, high, step = 0.0, 1.0, 1.0
+def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial: float) -> float:
+    """Step along the line (dc, dz), on which the slope at 0 is `initial`; 0 for no descent."""
     if not initial < 0.0:
         return 0.0
-    for _ in range(MAX_HALVINGS):
-        here = slope(step)
-        if abs(here) <= 0.5 * abs(initial) or (step == 1.0 and here < 0.0):
-            return step
-        low, high = (step, high) if here < 0.0 else (low, step)
-        step = 0.5 * (low + high)
-    return low
+    fixed, growing = objective.lam * float(fit.coef @ dc), objective.lam * float(dc @ dc)
+    return bisected(
+        lambda step: fixed + step * growing + float(objective.loss.gradient(fit.scores + step * dz) @ dz), initial
+    )
 
 
 # ---- There and back: the columns of X, and the fewer coordinates in which a family of L2 fits is computed.
@@ -266,8 +255,8 @@ class Rotation:
             centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
         return cls(design, objective.X, centre, objective.constant)
 
-    def drowns(self, objective: Objective) -> bool:
-        """Whether the penalty is so weak that 1 - leverage is lost in rounding; the honest method then raises it."""
+    def is_negligible(self, objective: Objective) -> bool:
+        """Whether the penalty is so weak that 1 - leverage is rounding error; the honest method then raises it."""
         if self.design.pivots is None:
             return False
         return bool(objective.lam < MIN_PENALTY * (objective.loss.stiffness() @ self._lengths) / self.design.n_rows)

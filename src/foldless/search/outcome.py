@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from foldless.errors import InputError
-from foldless.honest.objective import Objective
+from foldless.honest.families import Objective
 from foldless.search.assess import Assessment
 from foldless.search.candidates import Params, final_classifier
 from foldless.search.newton import Fit, Rotation

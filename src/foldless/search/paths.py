@@ -12,17 +12,16 @@ import numpy as np
 from foldless import checks
 from foldless.analysis import Options, analysed
 from foldless.checks import Floats
-from foldless.errors import EstimatorError, InputError, warn_user
+from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
 from foldless.honest.design import Ints
-from foldless.honest.families import describe
+from foldless.honest.families import Objective, describe
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.objective import Objective
 from foldless.honest.optimum import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.removal import problem_at
-from foldless.honest.scores import MATERIAL, MAX_ROWS, Removed, checked_weight, evaluated_rows, removed_at
+from foldless.honest.removal import MATERIAL, Removed, problem_at
+from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
 from foldless.search.assess import Assessment, assess, shares_of_rows
@@ -62,23 +61,10 @@ class Study:
         given = weight_of_classifier(estimator, self.fit_params)
         if given is None:
             return None
-        if self.several_classes:
-            return self._weight_of_classes(given)
-        labels = checks.as_labels(self.y)
-        weight = checks.as_row_weights(given, labels.positive.size)
-        for name, rows in ((labels.negative_label, ~labels.positive), (labels.positive_label, labels.positive)):
-            if not weight[rows].any():
-                raise InputError(
-                    f"sample_weight is 0 for every row of class {name!r}, which leaves one class to learn from: "
-                    f"give some rows of each class a positive weight."
-                )
-        return weight
-
-    def _weight_of_classes(self, given: Any) -> Floats:
-        labels = checks.label_vector(self.y)
-        weight = checks.as_row_weights(given, labels.size)
-        for name in np.unique(labels).tolist():
-            if not weight[labels == name].any():
+        values = checks.label_vector(self.y)
+        weight = checks.as_row_weights(given, values.size)
+        for name in checks.distinct(values).tolist():
+            if not weight[values == name].any():
                 raise InputError(
                     f"sample_weight is 0 for every row of class {name!r}, which leaves nothing to learn it from: give "
                     f"some rows of each class a positive weight, or leave that class out."
@@ -89,7 +75,7 @@ class Study:
 def try_candidate(study: Study, index: int, params: Params) -> Outcome:
     """Fit and judge one candidate; whatever goes wrong becomes part of the outcome."""
     candidate = study.unfitted(params)
-    with listening() as heard:
+    with listening() as caught:
         try:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
@@ -97,8 +83,8 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             for warning in assessment.warnings:
                 warn_user(warning)
         except Exception as err:
-            return Outcome(index, "general", error=err, heard=as_heard(heard))
-    return Outcome(index, "general", assessment, OwnFit(fitted), heard=as_heard(heard))
+            return Outcome(index, "general", error=err, heard=as_heard(caught))
+    return Outcome(index, "general", assessment, OwnFit(fitted), heard=as_heard(caught))
 
 
 def weight_of_classifier(estimator: Any, fit_params: Params) -> Any:
@@ -135,9 +121,12 @@ class Prototype:
     @classmethod
     def of(cls, study: Study, params: Params, strength: str) -> Prototype:
         """Fit a member for one iteration: scikit-learn checks the data and sets all but the coefficients."""
-        estimator = _fitted_in_haste(study, params)
+        estimator = _fitted_briefly(study, params)
         weight = study.weight(estimator)
-        return cls(estimator, take_apart(estimator, study.X, study.y), weight, strength, study.X)
+        view = take_apart(estimator, study.X, study.y)
+        for doubt in view.doubts:
+            warn_user(doubt, TrustWarning)
+        return cls(estimator, view, weight, strength, study.X)
 
     @cached_property
     def template(self) -> Objective | None:
@@ -146,9 +135,9 @@ class Prototype:
         # With a single row in a class there is nothing to remove: the general path says so.
         if view.estimator is None or min(view.labels.n0, view.labels.n1) < 2:
             return None
-        found = describe(view, self.weight)
+        objective = describe(view, self.weight)
         # Without a penalty the strength has no effect, and the optimum may not exist.
-        return found if found is not None and found.lam > 0 else None
+        return objective if objective is not None and objective.lam > 0 else None
 
     def objective(self, value: float) -> Objective:
         """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
@@ -162,21 +151,21 @@ class Prototype:
         return replace(template, loss=replace(loss, weight=factor * loss.weight))
 
 
-def _fitted_in_haste(study: Study, params: Params) -> Any:
+def _fitted_briefly(study: Study, params: Params) -> Any:
     from sklearn.exceptions import ConvergenceWarning
 
     estimator = study.unfitted(params)
     own = final_classifier(estimator)[0].get_params(deep=False)
-    hasty = _hasty(own)
-    final_classifier(estimator)[0].set_params(**hasty)
+    brief = _brief(own)
+    final_classifier(estimator)[0].set_params(**brief)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(study.X, study.y, **study.fit_params)
-    final_classifier(estimator)[0].set_params(**{name: own[name] for name in hasty})
+    final_classifier(estimator)[0].set_params(**{name: own[name] for name in brief})
     return estimator
 
 
-def _hasty(own: Params) -> Params:
+def _brief(own: Params) -> Params:
     """Parameters that end an iterative fit at once. With L2, all solvers but liblinear minimise the same as lbfgs."""
     if not isinstance(own.get("max_iter"), int) or own["max_iter"] < 1:
         return {}
@@ -224,12 +213,12 @@ class Stage:
         fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
         if not fit.residual <= TRUSTED:
             return None
-        found, factor = self.settled(objective, fit)
-        if found.direction_cosine < MATERIAL:
+        solution, factor = self.settled(objective, fit)
+        if solution.direction_cosine < MATERIAL:
             return None
         view, prior = self.prototype.view, EffectPrior.checked(self.options.prior)
         try:
-            removed = self.removed_at(objective, found)
+            removed = self.removed_at(objective, solution)
         except EstimatorError:  # scores that overflow: scikit-learn's own fit may do better, or says so for itself
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, view.notes)
@@ -239,15 +228,15 @@ class Stage:
 
     def settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
         """Where rows are removed: at the fit, or at what the honest method makes of it when the penalty vanishes."""
-        if self.rotation.drowns(objective):
+        if self.rotation.is_negligible(objective):
             return optimum(self.rotation.turned(objective, fit), self.rotation.design)[1], None
         factor = Factor.at(objective, self.rotation.design, fit.scores)
         return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
 
-    def removed_at(self, objective: Objective, found: Optimum) -> Removed:
+    def removed_at(self, objective: Objective, solution: Optimum) -> Removed:
         """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
-        problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, found)
-        return removed_at(problem, objective, found, self.rows, self.codes)
+        problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, solution)
+        return removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
 
     def fitted(self, params: Params, visit: Visit) -> SharedFit:
         """The way to the scikit-learn estimator of a visited strength."""
@@ -268,7 +257,7 @@ class Visit:
 def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outcome]:
     """Outcomes of a family that differs in the parameter `name`: by the shared path, or one by one where it fails."""
     order = sorted(range(len(family.params)), key=lambda i: weakness(name, family.params[i][name]))
-    with listening() as heard:
+    with listening() as caught:
         try:
             # The strongest penalty is the easiest to fit.
             prototype = Prototype.of(study, family.params[order[0]], name)
@@ -276,9 +265,9 @@ def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outc
         except EstimatorError:  # an L1 penalty that leaves no weight, for one: a weaker one may leave some
             stage = None
         except Exception as err:  # what scikit-learn says of one member, it would say of all
-            said = as_heard(heard)
-            return [_ticked(Outcome(k, "shared", error=err, heard=said), tick) for k in family.indices]
-    said, outcomes = as_heard(heard), []
+            shared_warnings = as_heard(caught)
+            return [_ticked(Outcome(k, "shared", error=err, heard=shared_warnings), tick) for k in family.indices]
+    shared_warnings, outcomes = as_heard(caught), []
     trail: list[tuple[float, Fit]] = []
     near: Factor | None = None
     for i in order:
@@ -290,7 +279,7 @@ def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outc
             near = visit.factor
             trail.append((value, visit.fit))
             fitted = stage.fitted({name: family.params[i][name]}, visit)
-            outcomes.append(Outcome(family.indices[i], "shared", visit.assessment, fitted, heard=said))
+            outcomes.append(Outcome(family.indices[i], "shared", visit.assessment, fitted, heard=shared_warnings))
         tick()
     return outcomes
 

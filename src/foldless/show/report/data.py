@@ -11,7 +11,7 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, saw_y, sklearn_names
-from foldless.model.view import ClassesView, LinearView, as_table, dismantled
+from foldless.model.view import LinearView, as_table, dismantled
 from foldless.show.report.parts import Case, Part
 from foldless.words import shortened
 
@@ -88,17 +88,17 @@ def features_part(case: Case) -> Part:
     return Part(content)
 
 
-def _column_sds(view: LinearView | ClassesView) -> Floats:
+def _column_sds(view: LinearView) -> Floats:
     """Standard deviation of each column on which the weights act."""
-    positive = view.labels.positive if isinstance(view, LinearView) else view.codes == 0
+    positive = view.codes == (1 if len(view.classes) == 2 else 0)
     first, second = feature_moments(view.X, positive)
     return np.asarray(np.sqrt((first + second).scatter / positive.size))
 
 
-def _per_class(view: LinearView | ClassesView) -> Floats:
+def _per_class(view: LinearView) -> Floats:
     """Weights, one row per score; of several classes what is common to all of them ranks nothing and is left out."""
-    if isinstance(view, LinearView):
-        return view.weights[None, :]
+    if len(view.weights) == 1:
+        return view.weights
     return np.asarray(view.weights - view.weights.mean(axis=0))
 
 
@@ -111,10 +111,10 @@ def _unit(all_columns: str | None, scalers: list[str]) -> str:
     return f"{unit} No scaler is in the pipeline, so the weights alone could not be compared."
 
 
-def _entry(view: LinearView | ClassesView, name: str, weights: Floats, share: float) -> dict[str, Any]:
+def _entry(view: LinearView, name: str, weights: Floats, share: float) -> dict[str, Any]:
     k = int(np.argmax(np.abs(weights)))
     entry: dict[str, Any] = {"name": shortened(name), "weight": float(weights[k]), "share": float(share)}
-    if isinstance(view, ClassesView):
+    if len(view.classes) > 2:
         entry["class"] = view.classes[k]
     return entry
 

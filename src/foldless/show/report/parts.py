@@ -13,7 +13,6 @@ from foldless.analysis import Analysis
 from foldless.cards.drawing import density_curve
 from foldless.errors import InputError
 from foldless.model.steps import why_unknown
-from foldless.model.view import ClassesView, LinearView
 from foldless.plan.learning import learning_curve
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
@@ -59,7 +58,7 @@ class Case:
 
     @property
     def two_classes(self) -> bool:
-        return isinstance(self.analysis.view, LinearView)
+        return not self.analysis.several_classes
 
     @property
     def is_weights(self) -> bool:
@@ -70,9 +69,8 @@ class Case:
     def counts(self) -> dict[Any, int]:
         """Rows of each class; of two, the positive one first."""
         view = self.analysis.view
-        if isinstance(view, ClassesView):
-            return dict(zip(view.classes, view.counts.tolist(), strict=True))
-        return {view.labels.positive_label: view.labels.n1, view.labels.negative_label: view.labels.n0}
+        order = slice(None, None, -1 if self.two_classes else 1)
+        return dict(zip(view.classes[order], view.counts[order].tolist(), strict=True))
 
 
 def _names(given: Iterable[str] | None, X: Any) -> list[str] | None:
