@@ -22,7 +22,7 @@ from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
-from foldless.given_weights import conjugate_prior, is_out_of_core, posterior_of_weights
+from foldless.given_weights import conjugate_prior, posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
@@ -32,11 +32,12 @@ from foldless.laws.prior import Prior
 from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.streamed import stream_view
 from foldless.model.view import LinearView, has_several_classes, take_apart
-from foldless.multiclass import known_average, posterior_of_scores, refuse_two_class_options
+from foldless.multiclass import posterior_of_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
 from foldless.results.scores import HonestScores
+from foldless.tables import is_out_of_core
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Options:
 
     def __post_init__(self) -> None:
         checks.known_method(self.method)
-        known_average(self.multi_class)
+        checks.known_average(self.multi_class)
 
     @property
     def keywords(self) -> dict[str, Any]:

@@ -29,6 +29,14 @@ def known_method(method: Any) -> str:
     return "in-sample" if method == "in-sample" else "loo"
 
 
+def known_average(multi_class: Any) -> None:
+    """Refuse an unknown average over classes."""
+    if multi_class not in ("ovo", "ovr"):
+        raise InputError(
+            f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got {multi_class!r}."
+        )
+
+
 # ---- Single numbers, levels and probabilities.
 
 

@@ -13,7 +13,7 @@ from foldless.findings.finding import Diagnosis
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import statistic_of_scores
-from foldless.multiclass import known_average, posterior_from_scores, refuse_two_class_options
+from foldless.multiclass import posterior_from_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
@@ -121,7 +121,7 @@ def auc_posterior_from_scores(
     >>> 0.6 < post.mean < 0.95
     True
     """
-    known_average(multi_class)
+    checks.known_average(multi_class)
     if _one_column_per_class(scores):
         refuse_two_class_options(pos_label, groups)
         return posterior_from_scores(y, scores, prior=EffectPrior.checked(prior), multi_class=multi_class)

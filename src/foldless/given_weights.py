@@ -12,8 +12,7 @@ from foldless.honest import in_sample
 from foldless.laws.prior import Prior
 from foldless.results.auc import AUCPosterior
 from foldless.results.many import AUCPosteriors
-from foldless.tables import as_source
-from foldless.tables.device import is_device_array
+from foldless.tables import is_out_of_core
 from foldless.tables.sums import project
 
 
@@ -103,11 +102,6 @@ def auc_posterior_many(
         warn_user(warning, OptimismWarning)
     notes = () if warning is None else (warning,)
     return AUCPosteriors(loc, post.spread, post.df, stats.n0, stats.n1, notes)
-
-
-def is_out_of_core(X: Any, y: Any) -> bool:
-    """Whether X is a stream or on another device, and so must not be held whole in host memory."""
-    return is_device_array(X) or as_source(X, y) is not None
 
 
 def posterior_of_weights(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> tuple[AUCPosterior, str | None]:

@@ -104,11 +104,3 @@ def refuse_two_class_options(pos_label: Any, groups: Any) -> None:
         )
     if groups is not None:
         raise InputError(NO_GROUPS)
-
-
-def known_average(multi_class: Any) -> None:
-    """Refuse an average that there is not."""
-    if multi_class not in ("ovo", "ovr"):
-        raise InputError(
-            f"multi_class must be 'ovo' (pairs of classes) or 'ovr' (each class against the rest), got {multi_class!r}."
-        )

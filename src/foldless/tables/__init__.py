@@ -16,12 +16,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from foldless.errors import InputError
 from foldless.tables import chunks, clusters, parquet
 from foldless.tables.block import Source
+from foldless.tables.device import is_device_array
 from foldless.tables.matrix import ArraySource
 
-__all__ = ["ArraySource", "Source", "as_source", "refuse_stream"]
+__all__ = ["ArraySource", "Source", "as_source", "is_out_of_core", "refuse_stream"]
 
 # Each knows its kind of input (`recognises`) and opens it (`open_source`).
 KINDS = (clusters, parquet, chunks)
@@ -36,6 +39,11 @@ def as_source(X: Any, y: Any) -> Source | None:
             source: Source = kind.open_source(X, y)
             return source
     return None
+
+
+def is_out_of_core(X: Any, y: Any) -> bool:
+    """Whether X is a stream or on another device, and so must not be held whole in host memory."""
+    return not isinstance(X, np.ndarray) and (is_device_array(X) or as_source(X, y) is not None)
 
 
 def refuse_stream(X: Any, y: Any, who: str) -> None:
