@@ -101,7 +101,7 @@ def test_models_of_one_column_are_the_same(tmp_path):
     ("models", "words"),
     [
         ("logistic", "needs two classifiers or more"),
-        ("logistic,tree", "'tree' is none of logistic, ridge, lda, svm"),
+        ("logistic,tree", "'tree' is not one of logistic, ridge, lda, svm"),
         ("lda,lda", "names the same classifier twice"),
         ("logistic,logistic=1", "names the same classifier twice"),
         ("lda=2,ridge", "shrinkage of lda must be a number above 0 and below 1, got '2'"),
