@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -141,6 +142,15 @@ def test_no_function_is_above_forty_body_lines_without_a_reason():
     above = {f"{f.file}:{f.name}" for f in FUNCTIONS if f.length > LONGEST}
     assert above == set(EXCUSED)
     assert all(len(reason.split()) > 3 for reason in EXCUSED.values())
+
+
+def test_architecture_draws_the_walk():
+    """The files in the picture of ARCHITECTURE.md are those that a call enters."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    picture = text.partition("## The walk of X")[2].partition("\n## ")[0].partition("\n\n")[2]
+    drawn = re.findall(r"[\w/]+\.py", picture)
+    assert len(drawn) == len(set(drawn))
+    assert set(drawn) == walk_of_auc_posterior()
 
 
 # ---- The measures themselves
