@@ -193,3 +193,19 @@ def test_a_stream_is_never_trusted_unseen():
     assert a.auc.mean == pytest.approx(fl.auc_posterior(MODEL, X, Y).mean, abs=1e-9)
     assert a.verdict == "caution"
     assert a.diagnosis.find("not checked") is not None
+
+
+@pytest.mark.parametrize(
+    "words", [["auc"], ["auc", "--out", "p.png"], ["report", "--no-search", "-o", "r.html"], ["plan"]], ids=" ".join
+)
+def test_a_command_makes_one_analysis(calls, tmp_path, monkeypatch, words):
+    """One take-apart and one removal, whatever is printed and drawn of them."""
+    from click.testing import CliRunner
+
+    from foldless.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("t.csv", np.column_stack([X, Y]), delimiter=",", header="a,b,c,d,e,f,y", comments="")
+    result = CliRunner().invoke(app, [words[0], "t.csv", "--target", "y", *words[1:]])
+    assert result.exit_code == 0, result.output
+    assert calls == {"take_apart": 1, "remove_rows": 1}

@@ -26,7 +26,7 @@ MultiClass = Literal["ovo", "ovr"]
 
 def auc_posterior(
     estimator: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     method: Method = "auto",
@@ -40,8 +40,8 @@ def auc_posterior(
 
     Parameters
     ----------
-    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
-    X, y : the data that it was fitted on
+    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, weights of shape (P,), or an `Analysis`
+    X, y : the data that it was fitted on; left out for an `Analysis`
         Tables that do not fit into memory are read in blocks: memory maps, Parquet files (y is the name of the label
         column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). Arrays on a GPU
         go with weights and "in-sample".
@@ -149,7 +149,13 @@ def _one_column_per_class(scores: Any) -> bool:
 
 
 def honest_scores(
-    estimator: Any, X: Any, y: Any = None, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
+    estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
 ) -> HonestScores:
     """Leave-one-out scores and leave-pair-out AUC from one fit; parameters as in `auc_posterior`.
 
@@ -169,7 +175,7 @@ def honest_scores(
 
 def roc_posterior(
     estimator: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     method: Method = "auto",
@@ -193,7 +199,7 @@ def roc_posterior(
 
 def error_posterior(
     estimator: Any,
-    X: Any,
+    X: Any = None,
     y: Any = None,
     *,
     method: Method = "auto",
@@ -232,7 +238,13 @@ def error_posterior(
 
 
 def diagnose(
-    estimator: Any, X: Any, y: Any, *, groups: Any = None, sample_weight: Any = None, pos_label: Any = None
+    estimator: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
 ) -> Diagnosis:
     """What speaks against the answer of `auc_posterior`, each point with its number and what to do.
 

@@ -13,7 +13,14 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture, streamed
 from foldless.cli.models import model_file_option
-from foldless.cli.options import Options, data_options, finite_value, picture_option, refuse_wrong_strength, share
+from foldless.cli.options import (
+    CommandOptions,
+    data_options,
+    finite_value,
+    picture_option,
+    refuse_wrong_strength,
+    share,
+)
 from foldless.cli.request import Request, read
 
 RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
@@ -45,7 +52,7 @@ Examples:
 def auc(
     ctx: click.Context,
     /,
-    options: Options,
+    options: CommandOptions,
     files: tuple[Path, ...],
     prevalence: float | None,
     threshold: float | None,
@@ -79,11 +86,11 @@ def answer(request: Request, prevalence: float | None, threshold: float | None, 
         request.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
-        model = request.fitted()
-        area = fl.auc_posterior(model, request.X, request.y, **request.how)
-        more, notes = _two_classes(request, area, model, prevalence, threshold) if two else _several(area, level)
+        analysis = fl.analyse(request.fitted(), request.X, request.y, **request.how)
+        area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
+        more, notes = _two_classes(request, analysis, prevalence, threshold) if two else _several(area, level)
     low, high = area.interval(level)
-    draw = partial(_draw_two if two else _draw_several, request=request, posterior=area, model=model)
+    draw = partial(_draw_two if two else _draw_several, analysis=analysis, level=level)
     return {
         **request.facts(),
         **more,
@@ -102,12 +109,12 @@ def answer(request: Request, prevalence: float | None, threshold: float | None, 
 
 
 def _two_classes(
-    request: Request, area: Any, model: Any, prevalence: float | None, threshold: float | None
+    request: Request, analysis: fl.Analysis, prevalence: float | None, threshold: float | None
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What there is for two classes only: rates at a threshold and a prevalence."""
-    rates = fl.error_posterior(model, request.X, request.y, **request.how, threshold=threshold, prevalence=prevalence)
+    rates = analysis.error(threshold, prevalence)
     negative, positive = request.classes
-    counts = {"positive": positive, "negative": negative, "n_positive": area.n1, "n_negative": area.n0}
+    counts = {"positive": positive, "negative": negative, "n_positive": rates.n1, "n_negative": rates.n0}
     where = {"threshold": rates.threshold, "prevalence": rates.prevalence}
     return {
         **counts,
@@ -127,16 +134,14 @@ def _rate(rate: Any, level: float) -> dict[str, float]:
     return {"mean": rate.mean, "low": low, "high": high}
 
 
-def _draw_several(figure: Any, request: Request, posterior: Any, model: Any) -> None:
-    fl.PairwiseAUCDisplay.from_posterior(posterior, level=request.options.level, ax=figure.subplots())
+def _draw_several(figure: Any, analysis: fl.Analysis, level: float) -> None:
+    fl.PairwiseAUCDisplay.from_posterior(analysis.auc, level=level, ax=figure.subplots())
 
 
-def _draw_two(figure: Any, request: Request, posterior: Any, model: Any) -> None:
+def _draw_two(figure: Any, analysis: fl.Analysis, level: float) -> None:
     left, right = figure.subplots(1, 2)
-    fl.AUCPosteriorDisplay.from_posterior(posterior, level=request.options.level, ax=left)
-    with console.gathered_warnings():  # already among the notes
-        curve = fl.roc_posterior(model, request.X, request.y, **request.how)
-        fl.ROCPosteriorDisplay.from_posterior(curve, level=request.options.level, ax=right)
+    fl.AUCPosteriorDisplay.from_posterior(analysis.auc, level=level, ax=left)
+    fl.ROCPosteriorDisplay.from_posterior(analysis.roc, level=level, ax=right)
 
 
 # ---- The answer of ``foldless auc`` in words.

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from foldless.cli.options import Options
+from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
 from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers
 from foldless.words import both_ends, counted, first_few, listed, shell_quoted
@@ -257,7 +257,7 @@ def _message(problems: dict[str, dict[str, str]], ways: list[str], path: Path, r
 
 
 def _easiest(way: str) -> tuple[int, str]:
-    """Options first, then leaving out, then work on the file."""
+    """CommandOptions first, then leaving out, then work on the file."""
     return (0 if way.startswith(("use ", "do ")) else 1 if way.startswith("leave out") else 2), way
 
 
@@ -383,7 +383,7 @@ class Roles:
         return ["the column without a name was left out; give it a name if it is a measurement."] * ("" in self.unused)
 
 
-def roles_of(source: Sheet, options: Options) -> Roles:
+def roles_of(source: Sheet, options: CommandOptions) -> Roles:
     """Look up every name that the user gave; the other columns are the features."""
     target = options.target or source.default_target
     if target is None:

@@ -13,7 +13,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
-from foldless.cli.options import Options, data_options, given, picture_option
+from foldless.cli.options import CommandOptions, data_options, given, picture_option
 from foldless.cli.request import Request, read_file
 
 Models = list[tuple[str, float | None]]
@@ -79,7 +79,13 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
 @picture_option("A picture of the difference of the first two")
 @click.pass_context
 def compare(
-    ctx: click.Context, /, options: Options, models: Models, rope: float, model_file: Path | None, out: Path | None
+    ctx: click.Context,
+    /,
+    options: CommandOptions,
+    models: Models,
+    rope: float,
+    model_file: Path | None,
+    out: Path | None,
 ) -> None:
     """Fit several classifiers to FILE and say which will be the best on new rows.
 

@@ -1,4 +1,4 @@
-"""The options that commands share, and `Options`: what the user asked for about a file and a classifier."""
+"""The options that commands share, and `CommandOptions`: what the user asked for about a file and a classifier."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def as_shrinkage(ctx: click.Context, param: click.Parameter, value: str) -> floa
 
 
 @dataclass(frozen=True)
-class Options:
+class CommandOptions:
     """One field per option of `data_options`, as click hands them over."""
 
     file: Path
@@ -132,7 +132,7 @@ class Options:
         return Hints(self.sep, self.encoding, self.decimal, self.thousands)
 
 
-FIELDS = tuple(field.name for field in fields(Options))
+FIELDS = tuple(field.name for field in fields(CommandOptions))
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
 
@@ -214,7 +214,7 @@ def _matching(word: Path) -> list[Path]:
 def data_options(
     file_required: bool = True, several: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: FILE and all options about it, passed to the command as one `Options`.
+    """Decorator: FILE and all options about it, passed to the command as one `CommandOptions`.
 
     With `file_required=False` there may be no file: `options.file` is None then. With `several` there may be more than
     one: the command gets all of them as `files`, and the first as `options.file`.
@@ -225,7 +225,7 @@ def data_options(
         def gathered(*args: Any, **values: Any) -> None:
             if several:
                 values["file"] = values["files"][0]
-            options = Options(**{name: values.pop(name) for name in FIELDS})
+            options = CommandOptions(**{name: values.pop(name) for name in FIELDS})
             command(*args, options=options, **values)
 
         decorated: Any = gathered
@@ -239,7 +239,7 @@ def data_options(
     return decorate
 
 
-# ---- Options that the user wrote, and those that do not go together.
+# ---- CommandOptions that the user wrote, and those that do not go together.
 
 
 def given(ctx: click.Context, name: str) -> bool:
@@ -254,7 +254,7 @@ def first_given(ctx: click.Context, names: Iterable[str]) -> tuple[str, str] | N
     return next(((name, spelled) for name, spelled in params if given(ctx, name)), None)
 
 
-def refuse_wrong_strength(ctx: click.Context, options: Options) -> None:
+def refuse_wrong_strength(ctx: click.Context, options: CommandOptions) -> None:
     """C is not a parameter of lda, nor shrinkage one of the others."""
     if options.model == "lda" and given(ctx, "C"):
         raise click.UsageError("--C is not for lda: use --shrinkage.")

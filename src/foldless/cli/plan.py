@@ -13,7 +13,7 @@ from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.options import (
     FIELDS,
-    Options,
+    CommandOptions,
     comma_separated,
     data_options,
     finite,
@@ -58,7 +58,9 @@ OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json
 @picture_option("With FILE: a picture of the curve")
 @data_options(file_required=False)
 @click.pass_context
-def plan(ctx: click.Context, /, options: Options, factors: tuple[float, ...], out: Path | None, **wanted: Any) -> None:
+def plan(
+    ctx: click.Context, /, options: CommandOptions, factors: tuple[float, ...], out: Path | None, **wanted: Any
+) -> None:
     """Say how many rows a study needs, or what more rows of FILE would bring.
 
     Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE (CSV, TSV,
@@ -126,7 +128,7 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
 # ---- More rows of a file.
 
 
-def curve(options: Options, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
+def curve(options: CommandOptions, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
     path = picture.writable_path(out)
     request = read_file(options)

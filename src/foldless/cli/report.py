@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless.cli import console
 from foldless.cli.models import model_file_option
-from foldless.cli.options import Options, data_options, refuse_wrong_strength
+from foldless.cli.options import CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
@@ -43,7 +43,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 def report(
     ctx: click.Context,
     /,
-    options: Options,
+    options: CommandOptions,
     model_file: Path | None,
     out: Path | None,
     title: str | None,
@@ -92,7 +92,7 @@ def _command() -> str:
     return shlex.join(["foldless", *sys.argv[1:]])
 
 
-def _show(page: Any, options: Options, out: Path | None) -> None:
+def _show(page: Any, options: CommandOptions, out: Path | None) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     if options.as_json:

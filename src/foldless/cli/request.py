@@ -15,7 +15,7 @@ from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, refuse_endless
-from foldless.cli.options import Options, refuse_own_steps
+from foldless.cli.options import CommandOptions, refuse_own_steps
 from foldless.errors import InputError
 from foldless.tables import files
 from foldless.tables.files import sheet
@@ -30,7 +30,7 @@ class Request:
 
     Attributes
     ----------
-    options : Options
+    options : CommandOptions
     target : name of the target column
     X : float matrix, or a polars frame where there are columns of text
     y : labels
@@ -42,7 +42,7 @@ class Request:
     saved : a fitted model from a file that stands in for the one that would be fitted, or None
     """
 
-    options: Options
+    options: CommandOptions
     target: str
     X: Any
     y: Any
@@ -165,14 +165,14 @@ def _tried(fit: Callable[[], Any]) -> Any:
         raise InputError(f"the classifier could not be fitted: {words.one_line(str(err))}") from err
 
 
-def read(ctx: click.Context, options: Options, model_file: Path | None) -> Request:
+def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -> Request:
     """The request, with a saved model where one was named, which brings its own steps."""
     if model_file is not None:
         refuse_own_steps(ctx)
     return read_file(options, load_model(model_file))
 
 
-def read_file(options: Options, saved: SavedModel | None = None) -> Request:
+def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Request:
     """Read the file, refuse what cannot be used, and describe what is left."""
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
@@ -197,7 +197,7 @@ def read_file(options: Options, saved: SavedModel | None = None) -> Request:
     return request
 
 
-def _preparation(options: Options, loaded: sheet.Loaded, features: tuple[str, ...]) -> Preparation:
+def _preparation(options: CommandOptions, loaded: sheet.Loaded, features: tuple[str, ...]) -> Preparation:
     numbers = tuple(name for name in features if name not in loaded.texts)
     return Preparation(options.standardize, options.log, options.impute, numbers, tuple(loaded.texts))
 

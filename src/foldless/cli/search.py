@@ -13,7 +13,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS
-from foldless.cli.options import Options, comma_separated, data_options, finite, first_given, picture_option
+from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, first_given, picture_option
 from foldless.cli.request import Request, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
@@ -44,7 +44,9 @@ Examples:
 )
 @picture_option("A picture of the candidates")
 @click.pass_context
-def search(ctx: click.Context, /, options: Options, Cs: tuple[float, ...] | None, rule: str, out: Path | None) -> None:
+def search(
+    ctx: click.Context, /, options: CommandOptions, Cs: tuple[float, ...] | None, rule: str, out: Path | None
+) -> None:
     """Fit one classifier to FILE for each strength of the penalty, and choose.
 
     Every candidate is fitted once, to all rows, and judged by the AUC that it will have on new ones. Being the best of

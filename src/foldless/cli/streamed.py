@@ -14,7 +14,7 @@ import foldless as fl
 from foldless.cli import columns
 from foldless.cli.columns import Roles, as_numbers, roles_of
 from foldless.cli.models import Preparation
-from foldless.cli.options import Options, given
+from foldless.cli.options import CommandOptions, given
 from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
@@ -76,7 +76,7 @@ class StreamedRequest(Request):
 
 @contextmanager
 def opened(
-    ctx: click.Context, options: Options, files: tuple[Path, ...], scheduler: str | None
+    ctx: click.Context, options: CommandOptions, files: tuple[Path, ...], scheduler: str | None
 ) -> Iterator[StreamedRequest]:
     """The request, while the cluster that reads its files is at hand."""
     why = _why(files, scheduler)

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless import __version__, checks
+from foldless import checks
 from foldless.checks import Array
 from foldless.errors import InputError
 from foldless.tables.block import Block, Source, Statistic, no_rows, same_rows
@@ -320,8 +320,9 @@ def _reason(err: Exception, timeout: float) -> str:
 def _refuse_other_versions(client: Any) -> None:
     """Tasks are sent by name: the workers must have the same foldless."""
     versions = client.run(version, "foldless", on_error="return")
-    other = {where: what for where, what in versions.items() if what != __version__}
+    own = version("foldless")
+    other = {where: what for where, what in versions.items() if what != own}
     if other:
         where, what = next(iter(other.items()))
         has = f"foldless {what}" if isinstance(what, str) else "no foldless"
-        raise InputError(f"the Dask worker at {where} has {has}: install foldless {__version__} there.")
+        raise InputError(f"the Dask worker at {where} has {has}: install foldless {own} there.")
