@@ -257,7 +257,7 @@ def _message(problems: dict[str, dict[str, str]], ways: list[str], path: Path, r
 
 
 def _easiest(way: str) -> tuple[int, str]:
-    """CommandOptions first, then leaving out, then work on the file."""
+    """Options first, then dropping columns, then editing the file."""
     return (0 if way.startswith(("use ", "do ")) else 1 if way.startswith("leave out") else 2), way
 
 

@@ -239,7 +239,7 @@ def data_options(
     return decorate
 
 
-# ---- CommandOptions that the user wrote, and those that do not go together.
+# ---- Which options the user wrote, and which do not go together.
 
 
 def given(ctx: click.Context, name: str) -> bool:
