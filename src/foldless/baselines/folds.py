@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,9 @@ from foldless.baselines.scores import (
     as_count,
     as_groups,
     as_sample,
-    estimator_view,
+    direction_scores,
+    fewest_rows,
+    has_both_classes,
     held_out_scores,
     one_of,
     random_source,
@@ -27,9 +28,9 @@ from foldless.baselines.scores import (
 from foldless.checks import Floats
 from foldless.errors import InputError
 
-# ---- The CV-AUC behind the figures of the CBAUC paper, kept apart because it is not cross-validation of the AUC.
-#
-# It differs from the textbook in three ways:
+Split = tuple[Rows, Rows]
+
+# The CV-AUC behind the figures of the CBAUC paper differs from the textbook in three ways:
 #
 # 1. Every fold is thresholded at the training scores of the *full* model (without the intercept),
 #    although the fold's own model lives on another scale.
@@ -59,7 +60,7 @@ def fold_area(estimator: Any, sample: Sample, thresholds: Floats, train: Rows, t
 
 def _direction_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:
     model = refit(estimator, sample, train)
-    return estimator_view(model, take_rows(sample.X, test), sample.labels.positive_label).scores
+    return direction_scores(model, take_rows(sample.X, test), sample.labels.positive_label)[1]
 
 
 def _upright(scores: Floats, positive: Mask) -> Floats:
@@ -69,11 +70,6 @@ def _upright(scores: Floats, positive: Mask) -> Floats:
 def _share_above(scores: Floats, thresholds: Floats) -> Floats:
     below = np.searchsorted(np.sort(scores), thresholds, side="left")
     return np.asarray(1 - below / scores.size, dtype=np.float64)
-
-
-Split = tuple[Rows, Rows]
-
-POOLED_REASON = "the pooled scores come from different models, so they are not one sample"
 
 
 def cv_auc(
@@ -148,7 +144,7 @@ def cv_auc(
         raise InputError("variant='published' is a mean over folds: use aggregate='mean', or variant='standard'.")
     sample = as_sample(estimator, X, y, pos_label)
     splits = _splits(sample, as_count(folds, "folds", 2), as_count(repeats, "repeats", 1), random_state, groups)
-    _both_classes(sample, splits, test_too=aggregate == "mean")
+    _refuse_one_class(sample, splits, test_too=aggregate == "mean")
     if variant == "published":
         task = partial(fold_area, estimator, sample, full_model_thresholds(estimator, sample))
         return _fold_mean(run_all(task, splits, n_jobs, progress), "cv-published")
@@ -171,48 +167,38 @@ def _pooled(sample: Sample, splits: list[Split], scores: list[Floats], folds: in
     for start in range(0, len(splits), folds):
         rows = np.concatenate([test for _, test in splits[start : start + folds]])
         values.append(rank_auc(sample.positive[rows], np.concatenate(scores[start : start + folds])))
+    reason = "the pooled scores come from different models, so they are not one sample"
     details = {"values": tuple(values)}
-    return AUCEstimate(float(np.mean(values)), method="cv-pooled", reason=POOLED_REASON, details=details)
+    return AUCEstimate(float(np.mean(values)), method="cv-pooled", reason=reason, details=details)
 
 
 def _splits(sample: Sample, folds: int, repeats: int, random_state: Any, groups: Any) -> list[Split]:
-    _enough(sample, folds)
-    rng = random_source(random_state)
-    split = _by_row(sample, folds, rng) if groups is None else _by_group(sample, folds, rng, groups)
-    return [(train, test) for _ in range(repeats) for train, test in split()]
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-
-def _by_row(sample: Sample, folds: int, rng: np.random.RandomState) -> Callable[[], Any]:
-    from sklearn.model_selection import StratifiedKFold
-
-    # One splitter drawing on one source: each call continues it, so repeats differ.
-    return partial(StratifiedKFold(folds, shuffle=True, random_state=rng).split, sample.target, sample.target)
-
-
-def _by_group(sample: Sample, folds: int, rng: np.random.RandomState, groups: Any) -> Callable[[], Any]:
-    from sklearn.model_selection import StratifiedGroupKFold
-
+    _refuse_few_rows(sample, folds)
     codes = as_groups(groups, sample.size)
     n_groups = int(codes.max()) + 1
     if n_groups < folds:
         raise InputError(f"expected at least one group per fold, got {n_groups} groups for {folds} folds: use fewer.")
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=rng)
-    return partial(splitter.split, sample.target, sample.target, codes)
+    # One splitter drawing on one source: each call continues it, so repeats differ.
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = kind(folds, shuffle=True, random_state=random_source(random_state))
+    together = None if groups is None else codes
+    return [split for _ in range(repeats) for split in splitter.split(codes, sample.target, together)]
 
 
-def _enough(sample: Sample, folds: int) -> None:
-    labels = sample.labels
-    n, label = min((labels.n0, labels.negative_label), (labels.n1, labels.positive_label), key=lambda pair: pair[0])
+def _refuse_few_rows(sample: Sample, folds: int) -> None:
+    n, label = fewest_rows(sample.labels)
     if n >= folds:
         return
     advice = f"use folds={n} or fewer, or leave_pair_out_auc" if n > 1 else "it cannot be held out and trained on too"
     raise InputError(f"expected at least {folds} rows of each class for {folds} folds, got {n} of {label!r}: {advice}.")
 
 
-def _both_classes(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
+def _refuse_one_class(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
     for train, test in splits:
         for part, rows in (("training", train), ("test", test)):
-            if np.ptp(sample.positive[rows].astype(int)) == 0 and (part == "training" or test_too):
+            if not has_both_classes(sample, rows) and (part == "training" or test_too):
                 raise InputError(
                     f"expected both classes in every fold, got a {part} part with one class, as groups keep rows "
                     f"together: use fewer folds, another random_state, or aggregate='pooled'."

@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from foldless.analysis import Options
-from foldless.cards import results
 from foldless.checks import as_number
 from foldless.comparison.difference import Difference
 from foldless.comparison.joint import Judged, judged
 from foldless.errors import InputError
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, ShownAsCard
 
 Method = Literal["auto", "loo", "in-sample"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(ShownAsCard):
     """Posterior of the difference AUC_a - AUC_b of two classifiers on the same rows.
 
     Attributes
@@ -48,6 +47,7 @@ class Comparison:
     names: tuple[str, str]
     method: str
     notes: tuple[str, ...] = ()
+    _card = "comparison"
 
     @property
     def prob_a_better(self) -> float:
@@ -105,9 +105,6 @@ class Comparison:
             f"95% interval [{low:+.3f}, {high:+.3f}], P({self.names[0]} better)={a:.3f}, {equal}"
             f"P({self.names[1]} better)={b:.3f}, method={self.method!r})"
         )
-
-    def _repr_html_(self) -> str:
-        return results.comparison(self)
 
 
 def compare(
@@ -210,7 +207,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ranking:
+class Ranking(ShownAsCard):
     """Classifiers on the same rows, the most likely best first.
 
     Attributes
@@ -224,6 +221,7 @@ class Ranking:
 
     models: tuple[Ranked, ...]
     judged: Judged
+    _card = "ranking"
 
     @property
     def best(self) -> str:
@@ -280,9 +278,6 @@ class Ranking:
             for r in rows
         ]
         return "\n".join([f"    {'model':<{wide}}  P(best)  AUC    95% interval", *lines])
-
-    def _repr_html_(self) -> str:
-        return results.ranking(self)
 
 
 def compare_many(

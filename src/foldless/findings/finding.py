@@ -7,7 +7,7 @@ from math import isnan
 from textwrap import fill
 from typing import Any, Literal
 
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, ShownAsCard
 
 Severity = Literal["info", "caution", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("info", "caution", "severe")
@@ -79,7 +79,7 @@ WIDTH = 100
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Diagnosis:
+class Diagnosis(ShownAsCard):
     """What speaks for and against the answer of `auc_posterior`.
 
     Attributes
@@ -109,6 +109,7 @@ class Diagnosis:
     n_rows: int
     n_columns: int
     copies: tuple[int, ...] = ()
+    _card = "diagnosis"
 
     @property
     def verdict(self) -> Verdict:
@@ -156,8 +157,3 @@ class Diagnosis:
                 fill(f"-> {f.advice}", WIDTH, initial_indent="  ", subsequent_indent="     "),
             ]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.diagnosis(self)

@@ -17,7 +17,7 @@ from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
 from foldless.laws.effect import GridEffect
 from foldless.plan import sample_size
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, ShownAsCard
 from foldless.tables import refuse_stream
 
 # ---- How the separation grows with the training rows.
@@ -70,7 +70,7 @@ NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
 
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(ShownAsCard):
     """The AUC to expect from the same classifier with more rows.
 
     Attributes
@@ -95,6 +95,7 @@ class LearningCurve:
     noise_share: float
     method: str
     notes: tuple[str, ...] = ()
+    _card = "learning_curve"
 
     def at(self, factor: float) -> AUCPosterior:
         """The posterior at one of the factors."""
@@ -127,11 +128,6 @@ class LearningCurve:
     def __repr__(self) -> str:
         points = ", ".join(f"{n} rows: {p.mean:.3f}" for n, p in zip(self.rows, self.posteriors, strict=True))
         return f"LearningCurve({points}; noise_share={self.noise_share:.2f}, method={self.method!r})"
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.learning_curve(self)
 
 
 def learning_curve(

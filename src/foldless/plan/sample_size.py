@@ -17,6 +17,7 @@ from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posteri
 from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, degrees_of_freedom, noise_in_mean, noise_in_scale
 from foldless.laws.effect import SQRT2, GridEffect
+from foldless.results.auc import ShownAsCard
 
 # ---- What foldless's own interval will be like for data not yet collected.
 #
@@ -122,7 +123,7 @@ POWER = 0.9
 
 
 @dataclass(frozen=True, repr=False)
-class SamplePlan:
+class SamplePlan(ShownAsCard):
     """How many rows, and what they will bring.
 
     Attributes
@@ -148,6 +149,7 @@ class SamplePlan:
     noise_share: float
     n_if_noisy: int | None
     notes: tuple[str, ...] = ()
+    _card = "sample_plan"
 
     def summary(self) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
@@ -159,11 +161,6 @@ class SamplePlan:
             f"SamplePlan(n={self.n} ({self.n1} positive, {self.n0} negative), AUC {self.auc:g} +- "
             f"{self.half_width:.3f} at {100 * self.level:g}%{promise}, noise_share={self.noise_share:.2f})"
         )
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.sample_plan(self)
 
 
 @dataclass(frozen=True)

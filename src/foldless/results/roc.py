@@ -11,10 +11,8 @@ from scipy.special import fdtri, ndtr, ndtri
 from foldless.checks import Floats, as_number, as_probabilities, in_open_interval
 from foldless.errors import InputError
 from foldless.laws.effect import Effect, GridEffect
+from foldless.results.auc import ShownAsCard, bisected
 
-NODES = 160
-BETA_NODES = 24
-DELTA_NODES = 400
 HALVINGS = 60
 
 
@@ -72,7 +70,7 @@ class BinormalCurves:
     @classmethod
     def from_variances(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
         """Curves from the score variances of both classes and their degrees of freedom."""
-        t, weights = np.polynomial.legendre.leggauss(BETA_NODES)
+        t, weights = np.polynomial.legendre.leggauss(24)
         ratio = fdtri(df1, df0, (t + 1) / 2)
         return cls(effect, np.sqrt(v0 / v1 * ratio), weights / 2)
 
@@ -90,12 +88,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        low, high = -reach, reach
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            below = self._cdf(middle, q) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(ndtr((low + high) / 2))
+        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, HALVINGS)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
@@ -104,20 +97,19 @@ class BinormalCurves:
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
         # For each beta the area grows with delta, so P(area <= a) is the cdf of the delta that gives a.
         least, most = (float(end) for end in self.effect.ppf(np.array([1e-9, 1 - 1e-9])))
-        delta = np.linspace(least, most, DELTA_NODES)
+        delta = np.linspace(least, most, 400)
         curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
         areas = curves @ weights
-        low, high = np.full(p.shape, areas.min()), np.full(p.shape, areas.max())
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            at = np.stack([np.interp(middle, each, delta) for each in areas])
-            below = self.weights @ self.effect.cdf(at) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+
+        def is_below(area: Floats) -> Any:
+            at = np.stack([np.interp(area, each, delta) for each in areas])
+            return self.weights @ self.effect.cdf(at) < p
+
+        return bisected(is_below, np.full(p.shape, areas.min()), np.full(p.shape, areas.max()), HALVINGS)
 
 
 @dataclass(frozen=True, repr=False)
-class ROCPosterior:
+class ROCPosterior(ShownAsCard):
     """Posterior of the ROC curve of one classifier.
 
     Examples
@@ -136,6 +128,7 @@ class ROCPosterior:
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
+    _card = "roc_posterior"
 
     def __repr__(self) -> str:
         at = self.tpr_at(0.1)
@@ -143,11 +136,6 @@ class ROCPosterior:
             f"ROCPosterior(TPR at FPR 0.1: {at.mean:.3f} [{at.low:.3f}, {at.high:.3f}], "
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.roc_posterior(self)
 
     def mean(self, fpr: Any) -> Floats:
         """Posterior mean of the true positive rate at each false positive rate."""
@@ -188,7 +176,7 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
     end = as_number(max_fpr, "max_fpr")
     if not 0 < end <= 1:
         raise InputError(f"max_fpr must lie above 0 and at most at 1, got {max_fpr!r}.")
-    t, weights = np.polynomial.legendre.leggauss(NODES)
+    t, weights = np.polynomial.legendre.leggauss(160)
     top = min(float(ndtri(end)), 9.0)
     bottom = min(-9.0, top - 6.0)
     half = (top - bottom) / 2
