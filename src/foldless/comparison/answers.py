@@ -160,24 +160,27 @@ def compare(
     (0.0, 0.0)
     """
     rope = checked_rope(rope)
-    first, second = checked_names(names)
-    found = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
-    return comparison_of(found, first, second, rope)
+    pair = (names,) if isinstance(names, str) else tuple(str(each) for each in names)
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise InputError(f"names must be two different names, got {names!r}.")
+    first, second = pair
+    both = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    return _comparison(both, first, second, rope)
 
 
-def comparison_of(found: Judged, first: str, second: str, rope: float) -> Comparison:
+def _comparison(models: Judged, first: str, second: str, rope: float) -> Comparison:
     """The comparison of two of the judged models."""
-    order = list(found.posteriors)
+    order = list(models.posteriors)
     i, j = order.index(first), order.index(second)
     return Comparison(
-        found.joint.difference(i, j),
+        models.joint.difference(i, j),
         rope,
-        found.posteriors[first],
-        found.posteriors[second],
-        found.joint.correlation(i, j),
+        models.posteriors[first],
+        models.posteriors[second],
+        models.joint.correlation(i, j),
         (first, second),
-        found.method,
-        found.notes,
+        models.method,
+        models.notes,
     )
 
 
@@ -187,14 +190,6 @@ def checked_rope(rope: Any) -> float:
     if not 0 <= value < 1:
         raise InputError(f"rope must be a difference of AUCs from 0 to 1, such as 0.01, got {rope!r}.")
     return value
-
-
-def checked_names(names: Any) -> tuple[str, str]:
-    """Two different names."""
-    found = (names,) if isinstance(names, str) else tuple(str(each) for each in names)
-    if len(found) != 2 or found[0] == found[1]:
-        raise InputError(f"names must be two different names, got {names!r}.")
-    return found[0], found[1]
 
 
 @dataclass(frozen=True)
@@ -250,7 +245,7 @@ class Ranking(ShownAsCard):
                 raise InputError(f"there is no model {name!r}: choose from {', '.join(self.judged.posteriors)}.")
         if a == b:
             raise InputError(f"a model is not compared with itself: choose two of {', '.join(self.judged.posteriors)}.")
-        return comparison_of(self.judged, a, b, checked_rope(rope))
+        return _comparison(self.judged, a, b, checked_rope(rope))
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """One plain dict per model, best first."""
@@ -325,7 +320,7 @@ def compare_many(
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
         raise InputError("two models have the same name: name each differently.")
-    found = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
-    chances = found.joint.prob_best()
-    ranked = [Ranked(name, post, float(p)) for (name, post), p in zip(found.posteriors.items(), chances, strict=True)]
-    return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), found)
+    together = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    chances = zip(together.posteriors.items(), together.joint.prob_best(), strict=True)
+    ranked = [Ranked(name, post, float(p)) for (name, post), p in chances]
+    return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), together)

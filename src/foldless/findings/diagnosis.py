@@ -8,11 +8,11 @@ from typing import Any
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, leak, many_columns
-from foldless.findings.finding import Diagnosis, Finding, found
-from foldless.findings.fit import fit_findings, saw_y, stand_in, stopped_early
+from foldless.findings.finding import Diagnosis, Finding, present
+from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
-from foldless.findings.scores import few_rows_of_classes, score_findings
+from foldless.findings.scores import few_rows, score_findings
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -35,17 +35,17 @@ def diagnosis_of_two(
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
     copies = find_copies(view.X, sketch, codes)
     loo, refusal = _analysed(leave_one_out)
-    if loo is None:
-        auc, about_fit = None, (*found(refusal), *saw_y(view.notes))
-        about_scores: tuple[Finding, ...] = ()
-    else:
+    about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
+    auc, about_scores = None, ()  # type: tuple[AUCPosterior | None, tuple[Finding, ...]]
+    if loo is not None:
         auc = _posterior(view, loo)
-        about_fit, about_scores = fit_findings(view, loo, auc), score_findings(loo, auc, sketch)
+        about_fit = (*fit_findings(view.notes, loo.removed), in_sample_answer(view, auc))
+        about_scores = score_findings(loo, auc, sketch)
     findings = (
         *about_fit,
-        *found(_about_copies(view, copies, auc, codes, sample_weight)),
-        *found(neighbours_alike(sketch) if groups is None else None),
-        *found(leak(figures, view, X)),
+        _about_copies(view, copies, auc, codes, sample_weight),
+        neighbours_alike(sketch) if groups is None else None,
+        leak(figures, view, X),
         *column_findings(figures, view),
         *about_scores,
     )
@@ -59,14 +59,14 @@ def diagnosis_of_classes(view: ClassesView, X: Any, scores: ClassScores, auc: AU
     copies = find_copies(view.X, sketch)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
     figures = [column_figures(each) for each in per_class]
-    leaks = found(*(leak(f, each, X) for f, each in zip(figures, per_class, strict=True)))
+    leaks = [leak(f, each, X) for f, each in zip(figures, per_class, strict=True)]
     columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
     findings = (
-        *saw_y(view.notes),
-        *found(stopped_early(scores.direction_cosine), stand_in(scores.method, scores.match)),
-        *found(copies_finding(copies), neighbours_alike(sketch)),
-        *_one_of_each((*found(label_column(view.X, view.codes, X)), *leaks, *columns)),
-        *found(few_rows_of_classes(view.counts)),
+        *fit_findings(view.notes, scores),
+        copies_finding(copies),
+        neighbours_alike(sketch),
+        *_one_of_each(present(label_column(view.X, view.codes, X), *leaks, *columns)),
+        few_rows(int(view.counts.min()), which="smallest"),
     )
     return _diagnosis(findings, auc, view.X.shape, copies)
 
@@ -81,22 +81,16 @@ def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
         "Load a part of the table and call diagnose on a classifier fitted to it.",
         float("nan"),
     )
-    provenance = loo.removed
-    findings = (
-        *saw_y(view.notes),
-        *found(stopped_early(provenance.direction_cosine), stand_in(provenance.method, provenance.match)),
-        unchecked,
-        *found(many_columns(view.X.shape)),
-        *score_findings(loo, auc),
-    )
+    about_fit = fit_findings(view.notes, loo.removed)
+    findings = (*about_fit, unchecked, many_columns(view.X.shape), *score_findings(loo, auc))
     return _diagnosis(findings, auc, view.X.shape, None)
 
 
 def _diagnosis(
-    findings: Iterable[Finding], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
+    findings: Iterable[Finding | None], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
 ) -> Diagnosis:
     # Within a severity the order stays: what the answer is about comes before what it looks like.
-    ordered = tuple(sorted(findings, key=lambda finding: -finding.level))
+    ordered = tuple(sorted(present(*findings), key=lambda finding: -finding.level))
     codes = tuple(copies.codes.tolist()) if copies is not None and copies.share else ()
     return Diagnosis(ordered, auc, *shape, codes)
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from foldless.errors import PriorError
-from foldless.findings.finding import Finding, found
+from foldless.findings.finding import Finding, present
 from foldless.honest import in_sample
-from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.scores import MATERIAL, POOR_MATCH
+from foldless.honest.scores import MATERIAL, POOR_MATCH, Removed
+from foldless.honest.targets import ClassScores
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
-FAR_OFF = 0.05  # in-sample against leave-one-out: AUC, and posterior standard deviations
-FAR_OFF_SDS = 2.0
+
+def fit_findings(notes: tuple[str, ...], fit: Removed | ClassScores) -> tuple[Finding, ...]:
+    """What the notes of a view and the removal of rows say about the training."""
+    return (*map(saw_y, notes), *present(stopped_early(fit.direction_cosine), stand_in(fit.method, fit.match)))
 
 
-def fit_findings(view: LinearView, analysis: LeaveOneOut, auc: AUCPosterior) -> tuple[Finding, ...]:
-    """All checks of this file."""
-    removed = analysis.removed
-    trained = stopped_early(removed.direction_cosine), stand_in(removed.method, removed.match)
-    return (*saw_y(view.notes), *found(*trained, in_sample_answer(view, auc)))
-
-
-def saw_y(notes: tuple[str, ...]) -> tuple[Finding, ...]:
-    """From the notes of a view: steps and searches that looked at y, and steps that may have."""
-    return tuple(_of_note(note) for note in notes)
-
-
-def _of_note(note: str) -> Finding:
+def saw_y(note: str) -> Finding:
+    """From a note of a view: a step or a search that looked at y, or a step that may have."""
     if "chose among candidates" in note:
         own = "Its best_score_ less its optimism_ is the more sober figure."
         other = "The answer is a little too good. FoldlessSearch, which needs no folds, says by how much (optimism_)."
@@ -58,7 +51,7 @@ def stopped_early(cosine: float) -> Finding | None:
 
 
 def stand_in(method: str, match: float) -> Finding | None:
-    """The training has no closed form, and the nearest ridge regression was left out of instead."""
+    """The training has no closed form, and rows were left out of the nearest ridge regression instead."""
     if method != "loo-surrogate":
         return None
     poor = match < POOR_MATCH
@@ -77,25 +70,18 @@ def stand_in(method: str, match: float) -> Finding | None:
 
 def in_sample_answer(view: LinearView, auc: AUCPosterior) -> Finding | None:
     """What the in-sample method would say under two priors, where that is far from the answer."""
-    answers = {repr(prior): value for prior, value in _in_sample(view)}
+    answers = {}
+    for prior in (Prior.paper(), Prior.improper()):
+        with suppress(PriorError):  # no proper posterior with so many columns
+            answers[repr(prior)] = float(in_sample.separation(view, prior).mean_probability(SQRT2))
     far = max(answers.values(), key=lambda a: abs(a - auc.mean))
-    if abs(far - auc.mean) < max(FAR_OFF, FAR_OFF_SDS * auc.sd):
+    if abs(far - auc.mean) < max(0.05, 2 * auc.sd):
         return None
-    told = ", ".join(f"{value:.3f} with {name}" for name, value in answers.items())
+    listing = ", ".join(f"{value:.3f} with {name}" for name, value in answers.items())
     return Finding(
         "in-sample answer",
         "info",
-        f"the in-sample method would say {told}, against {auc.mean:.3f} here.",
+        f"the in-sample method would say {listing}, against {auc.mean:.3f} here.",
         "It owes that to the prior and to overfitting: do not use method='in-sample' on these rows.",
         far - auc.mean,
     )
-
-
-def _in_sample(view: LinearView) -> list[tuple[Prior, float]]:
-    values = []
-    for prior in (Prior.paper(), Prior.improper()):
-        try:
-            values.append((prior, float(in_sample.separation(view, prior).mean_probability(SQRT2))))
-        except PriorError:
-            continue  # no proper posterior with so many columns
-    return values

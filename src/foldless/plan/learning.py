@@ -20,20 +20,18 @@ from foldless.plan import sample_size
 from foldless.results.auc import AUCPosterior, ShownAsCard
 from foldless.tables import refuse_stream
 
-# ---- How the separation grows with the training rows.
-#
 # Along a fitted rule w = s + e, with s what all training sets agree on and e noise of variance proportional to 1/n,
 #
 #     delta_n^2 = (s'D)^2 / (s'S s + E[e'S e]),   so   1/delta_n^2 = a + b/n,
 #
 # and the share r of the variance of the scores that is noise at n fixes both: delta_m = delta_n / sqrt(1 - r + r n/m).
-# docs/planning.md derives it and says where it fails; for that, r has a distribution and not a value.
+# docs/planning.md derives it and says where it fails; therefore r has a distribution and not a value.
 
 # The noise share of the honest scores overstates what more rows remove (a jackknife does), and a fixed penalty grows
 # weaker per row: r ~ Beta with this mean and concentration, from simulations and real data (docs/planning.md).
 REMOVABLE, CONCENTRATION = 0.7, 5.0
-LEAST = 0.01  # the penalty always gives way a little
-SHARES = (np.arange(15) + 0.5) / 15
+CHECKED_UP_TO, LARGEST = 5.0, 1000.0  # times the present rows
+NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
 
 def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
@@ -53,8 +51,8 @@ def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
 
 def _removable(noise_share: float) -> Floats:
     """Equally likely values of r."""
-    mean = max(REMOVABLE * noise_share, LEAST)
-    return np.asarray(betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), SHARES))
+    mean = max(REMOVABLE * noise_share, 0.01)  # the penalty always gives way a little
+    return np.asarray(betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), (np.arange(15) + 0.5) / 15))
 
 
 def _points(effect: GridEffect, gains: Floats) -> Floats:
@@ -63,10 +61,6 @@ def _points(effect: GridEffect, gains: Floats) -> Floats:
     stretched = np.concatenate([g * inner for g in gains[:: max(1, gains.size // 5)]])
     ends = [max(LOW, float(effect.points[0])), 0.0, 1e-9, float(gains[-1] * effect.points[-1])]
     return np.unique(np.concatenate([effect.points[effect.points < 0], stretched, ends]))
-
-
-CHECKED_UP_TO, LARGEST = 5.0, 1000.0
-NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,24 +99,17 @@ class LearningCurve(ShownAsCard):
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
+        points = []
+        for factor, n, post, half in zip(self.factors, self.rows, self.posteriors, self.half_widths, strict=True):
+            low, high = post.interval(level)
+            point = {"factor": factor, "rows": n, "auc": post.mean, "low": low, "high": high, "half_width_then": half}
+            points.append(point)
         return {
             "level": level,
             "noise_share": self.noise_share,
             "method": self.method,
-            "points": [self._point(k, level) for k in range(len(self.factors))],
+            "points": points,
             "notes": list(self.notes),
-        }
-
-    def _point(self, k: int, level: float) -> dict[str, float]:
-        low, high = self.posteriors[k].interval(level)
-        mean = self.posteriors[k].mean
-        return {
-            "factor": self.factors[k],
-            "rows": self.rows[k],
-            "auc": mean,
-            "low": low,
-            "high": high,
-            "half_width_then": self.half_widths[k],
         }
 
     def __repr__(self) -> str:
@@ -158,10 +145,6 @@ def learning_curve(
         As in `auc_posterior`; or an `Analysis` alone.
     factors : numbers from 1 on
     prior : EffectPrior, optional
-
-    Returns
-    -------
-    LearningCurve
 
     Examples
     --------
@@ -211,8 +194,8 @@ def _future(
     rho = statistic.noise_share
     later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
     before = sample_size.judged_rows(*counts)
-    after = sample_size.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
-    gain0, gain1 = after[0] / before[0], after[1] / before[1]
+    after = sample_size.judged_rows(*(round(n * factor) for n in counts))
+    gain0, gain1 = (now / then for now, then in zip(after, before, strict=True))
     shrunk = (1 / gain0 + 1 / gain1) / 2
     in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
     units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
@@ -231,12 +214,12 @@ def _future(
 
 
 def _checked_factors(factors: Any) -> tuple[float, ...]:
-    found = np.ravel(as_numbers(list(factors) if np.iterable(factors) else [factors], "factors"))
-    if found.size == 0 or not np.all((found >= 1) & (found <= LARGEST)):
+    times = np.ravel(as_numbers(list(factors) if np.iterable(factors) else [factors], "factors"))
+    if times.size == 0 or not np.all((times >= 1) & (times <= LARGEST)):
         raise InputError(f"factors must be numbers from 1 to {LARGEST:g}, such as (1, 2, 5), got {factors!r}.")
-    if np.any(np.diff(found) <= 0):
+    if np.any(np.diff(times) <= 0):
         raise InputError(f"factors must increase, got {factors!r}: sort them and leave out repetitions.")
-    return tuple(float(f) for f in found)
+    return tuple(times.tolist())
 
 
 def _notes(factors: tuple[float, ...], n: int, noise_share: float) -> tuple[str, ...]:

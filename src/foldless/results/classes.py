@@ -26,18 +26,6 @@ class PairwisePosteriors:
         Labels, in the order of the rows and columns of `mean` and `interval`.
     posteriors : mapping
         One `AUCPosterior` for each pair (earlier class, later class); its n0 and n1 are the rows of the two.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = load_iris(return_X_y=True)
-    >>> pairwise = fl.auc_posterior(LogisticRegression().fit(X[:, :2], y), X[:, :2], y).pairwise
-    >>> pairwise[0, 1].mean > pairwise[1, 2].mean
-    True
-    >>> pairwise.weakest()
-    (1, 2)
     """
 
     classes: tuple[Any, ...]
@@ -133,8 +121,10 @@ class MulticlassAUCPosterior(AUCPosterior):
     >>> post = fl.auc_posterior(RidgeClassifier().fit(X[:, :2], y), X[:, :2], y)
     >>> post
     MulticlassAUCPosterior(mean=..., 95% interval [..., ...], multi_class='ovo', method='loo', 3 classes, 150 rows)
-    >>> post.pairwise.mean.shape
-    (3, 3)
+    >>> post.pairwise.weakest(), post.pairwise.mean.shape
+    ((1, 2), (3, 3))
+    >>> post.pairwise[0, 1].mean > post.pairwise[1, 2].mean
+    True
     """
 
     multi_class: str

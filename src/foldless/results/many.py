@@ -19,6 +19,8 @@ CELLS = 1 << 20  # numbers of the quadrature held at once
 class AUCPosteriors:
     """Posteriors of the AUC of K classifiers, as arrays with one entry each; ``posteriors[k]`` is one `AUCPosterior`.
 
+    Made by `auc_posterior_many`, which has an example.
+
     Attributes
     ----------
     loc : ndarray of shape (K,)
@@ -28,16 +30,6 @@ class AUCPosteriors:
     n0, n1 : int
         Rows of the negative and the positive class.
     notes : tuple of str
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> posteriors = fl.auc_posterior_many(np.eye(10), X[:, :10], y, pos_label=0)
-    >>> len(posteriors), int(np.argmax(posteriors.mean))
-    (10, 2)
     """
 
     loc: Floats

@@ -20,8 +20,8 @@ from foldless import checks
 from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
-from foldless.honest.classes import NO_GROUPS
 from foldless.honest.posterior import EffectPrior
+from foldless.multiclass import refuse_two_class_options
 from foldless.results.auc import AUCPosterior
 from foldless.search.assess import Assessment, average_auc
 from foldless.search.outcome import Fitted
@@ -41,14 +41,8 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
     ----------
     estimator : fitted linear classifier, or Pipeline ending in one
     X, y : the rows it was fitted on
-    sample_weight : array of shape (N,), optional
-        The weights given to ``fit``; rows count alike in the AUC itself.
-    groups : array of shape (N,), optional
-        Labels of dependent rows.
-
-    Returns
-    -------
-    float
+    sample_weight, groups
+        As in `auc_posterior`.
 
     Examples
     --------
@@ -175,15 +169,6 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     AUCPosterior(...)
     >>> bool(search.score(X[60:], y[60:]) > 0.97)
     True
-
-    More than two classes:
-
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": [0.1, 10.0]}).fit(X[::2, :2], y[::2])
-    >>> search.best_posterior_.pairwise.weakest()
-    (1, 2)
     """
 
     def __init__(
@@ -230,9 +215,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         _check_classes(y)
         study = Study(self.estimator, X, y, self._fit_params(params), options)
         if study.several_classes:
-            _refuse_two_class_options(options)
-        found = run(study, self.param_grid, settings)
-        self._keep(found)
+            refuse_two_class_options(None, options.groups)
+            if options.in_sample:
+                raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
+        self._keep(run(study, self.param_grid, settings))
         return self
 
     def _fit_params(self, params: dict[str, Any]) -> dict[str, Any]:
@@ -240,13 +226,13 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             return dict(process_routing(self, "fit", **params)["estimator"]["fit"])
         return params
 
-    def _keep(self, found: SearchOutcome) -> None:
-        self.results_, self.posteriors_ = found.results, found.posteriors
-        self.path_, self.optimism_ = found.path, found.optimism
-        index = self.refit(found.results) if callable(self.refit) else found.best
-        assessment, fitted = _chosen(index, found)
-        self.best_index_, self.best_params_ = int(index), found.candidates[index]
-        self.best_posterior_ = _with_note(assessment.posterior, found)
+    def _keep(self, search: SearchOutcome) -> None:
+        self.results_, self.posteriors_ = search.results, [outcome.posterior for outcome in search.outcomes]
+        self.path_, self.optimism_ = search.path, search.optimism
+        index = self.refit(search.results) if callable(self.refit) else search.best
+        assessment, fitted = _chosen(index, search)
+        self.best_index_, self.best_params_ = int(index), search.candidates[index]
+        self.best_posterior_ = _with_note(assessment.posterior, search)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
             if hasattr(self, name):
@@ -340,29 +326,21 @@ def _check_classes(y: Any) -> None:
         )
 
 
-def _refuse_two_class_options(options: Options) -> None:
-    """What is there for two classes only is refused before anything is fitted."""
-    if options.in_sample:
-        raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
-    if options.groups is not None:
-        raise InputError(NO_GROUPS)
-
-
-def _chosen(index: Any, found: SearchOutcome) -> tuple[Assessment, Fitted]:
-    count = len(found.candidates)
+def _chosen(index: Any, search: SearchOutcome) -> tuple[Assessment, Fitted]:
+    count = len(search.candidates)
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
-    outcome = found.outcomes[index]
+    outcome = search.outcomes[index]
     if outcome.assessment is None or outcome.fitted is None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
     return outcome.assessment, outcome.fitted
 
 
-def _with_note(posterior: AUCPosterior, found: SearchOutcome) -> AUCPosterior:
-    if len(found.candidates) == 1:
+def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:
+    if len(search.candidates) == 1:
         return posterior
     note = (
-        f"chosen among {len(found.candidates)} candidates with the help of this very number: the largest of their "
-        f"means is expected to lie {found.optimism:.3f} too high for that reason alone."
+        f"chosen among {len(search.candidates)} candidates with the help of this very number: the largest of their "
+        f"means is expected to lie {search.optimism:.3f} too high for that reason alone."
     )
     return replace(posterior, notes=(*posterior.notes, note))

@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from foldless.errors import InputError
 from foldless.honest.objective import Objective
+from foldless.results.auc import AUCPosterior
 from foldless.search.assess import Assessment
 from foldless.search.candidates import Params, final_classifier
 from foldless.search.newton import Fit, Rotation
@@ -43,17 +44,12 @@ class OwnFit:
 class SharedFit:
     """A candidate of a shared path: a fitted prototype of its family, and what is its own.
 
-    Its weights on the columns of X are worked out when they are asked for: one candidate in K is chosen.
-
-    Attributes
-    ----------
-    prototype : fitted estimator, whose coefficients are those of another strength
-    params : the parameter in which the candidate differs
-    rotation, objective, fit : the candidate's own optimum, and the way back to the columns
+    Its weights on the columns of X are computed only on request, as only one candidate is chosen in the end.
     """
 
-    prototype: Any
-    params: Params
+    prototype: Any  # fitted with another strength
+    params: Params  # the parameter in which the candidate differs
+    # The candidate's own optimum, and the way back to the columns.
     rotation: Rotation
     objective: Objective
     fit: Fit
@@ -73,28 +69,24 @@ class SharedFit:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One candidate: judged, or why not.
+    """One candidate: its assessment and its fit, or the error that it failed with."""
 
-    Attributes
-    ----------
-    index : position in the grid
-    path : "shared" or "general"
-    assessment, fitted : None if the candidate failed
-    error : what it failed with
-    heard : warnings given meanwhile
-    """
-
-    index: int
-    path: str
+    index: int  # position in the grid
+    path: str  # "shared" or "general"
     assessment: Assessment | None = None
     fitted: Fitted | None = None
     error: Exception | None = None
-    heard: Heard = field(default=())
+    heard: Heard = ()  # warnings given meanwhile
+
+    @property
+    def posterior(self) -> AUCPosterior | None:
+        """The posterior of its AUC; None if the candidate failed."""
+        return None if self.assessment is None else self.assessment.posterior
 
 
 @contextmanager
 def listening() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings instead of giving them: K candidates would say the same K times, some in other processes."""
+    """Collect warnings instead of giving them: K candidates would repeat them K times, some in other processes."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         yield heard
@@ -106,11 +98,10 @@ def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
 
 
 Progress = Callable[[int, int, float | None], None]
-PATIENCE = 2.0
 
 
 class Counter:
-    """Counts candidates and tells `progress` (done, total, seconds to go) after each."""
+    """Counts candidates and calls ``progress(done, total, seconds to go)`` after each."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self.total, self.progress = total, progress
@@ -139,7 +130,7 @@ def as_progress(progress: Any) -> Progress | None:
 class Bar:
     """A bar of rich where that is installed, a line now and then otherwise; nothing for short searches."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float = 2.0) -> None:
         self.patience = patience
         self.start = self.last = monotonic()
         self.bar: Any = None
@@ -165,7 +156,7 @@ class Bar:
             print(f"{done} of {total} candidates{left}", file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away, also when the search was broken off."""
+        """Remove the bar, also when the search was interrupted."""
         if self.bar not in (None, "plain"):
             self.bar.stop()
 
