@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -171,21 +170,6 @@ def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) 
 NU = 0.5  # rows that the prior mean is worth, in the paper
 
 
-@dataclass(frozen=True)
-class _Class:
-    """Posterior of one class along w: effective rows and mean of the mean, scatter, degrees of freedom."""
-
-    nu: float
-    mean: float
-    scatter: float
-    df: float
-
-    def upper_tail(self, thresholds: Floats) -> Floats:
-        """Expected share of the class above each threshold: a Student t tail."""
-        scale = np.sqrt(self.df / self.scatter * self.nu / (self.nu + 1))
-        return np.asarray(stdtr(self.df, (self.mean - thresholds) * scale), dtype=np.float64)
-
-
 def ebauc(
     estimator_or_w: Any, X: Any, y: Any, *, anchored: bool = True, covariance: str = "per-class", pos_label: Any = None
 ) -> AUCEstimate:
@@ -231,21 +215,28 @@ def ebauc(
     w, scores, labels = linear_scores(estimator_or_w, X, y, pos_label)
     if not np.abs(scores).max() < 1e150:
         raise InputError("the squares of the scores overflow: rescale X, for example with StandardScaler.")
-    prior_scatter = float(w @ w)
-    classes = [_posterior(scores[rows], prior_scatter) for rows in (~labels.positive, labels.positive)]
+    classes = [scores[~labels.positive], scores[labels.positive]]
+    scatters, sizes = [_scatter(z) for z in classes], [z.size for z in classes]
     if covariance == "common":
-        # Each class has counted the prior once; a common covariance has one prior.
-        scatter = sum(c.scatter for c in classes) - prior_scatter
-        classes = [_Class(c.nu, c.mean, scatter, scores.size + 3) for c in classes]
-    fpr, tpr = (c.upper_tail(np.sort(scores)[::-1]) for c in classes)
+        scatters, sizes = [sum(scatters)] * 2, [scores.size] * 2
+    fpr, tpr = (
+        _share_above(np.sort(scores)[::-1], z, float(w @ w) + scatter, size)
+        for z, scatter, size in zip(classes, scatters, sizes, strict=True)
+    )
     method = "ebauc" if anchored else "ebauc-unanchored"
     reason = "it is a posterior mean without the posterior"
     return AUCEstimate(area(fpr, tpr, anchored=anchored), method=method, reason=reason)
 
 
-def _posterior(z: Floats, prior_scatter: float) -> _Class:
-    n, mean = z.size, float(z.mean())
-    nu = NU + n
-    scatter = prior_scatter + float(np.sum((z - mean) ** 2)) + n * NU / nu * mean**2
-    # Degrees of freedom kappa* - P + 1 with kappa* = P + 2 + n: the number of features drops out.
-    return _Class(nu, n * mean / nu, scatter, n + 3)
+def _scatter(z: Floats) -> float:
+    """w'S*w without the prior's own share w'w."""
+    return float(np.sum((z - z.mean()) ** 2)) + z.size * NU / (z.size + NU) * float(z.mean()) ** 2
+
+
+def _share_above(thresholds: Floats, z: Floats, scatter: float, n_rows: int) -> Floats:
+    """Expected share of the class with scores z above each threshold: a Student t tail."""
+    nu = NU + z.size
+    # kappa* - P + 1 with kappa* = P + 2 + rows: the number of features drops out.
+    df = n_rows + 3
+    scale = np.sqrt(df / scatter * nu / (nu + 1))
+    return np.asarray(stdtr(df, (z.size * z.mean() / nu - thresholds) * scale), dtype=np.float64)

@@ -33,10 +33,8 @@ class Comparison(ShownAsCard):
     correlation : float
         How the errors of the two estimates go together; the closer to 1, the smaller the differences that show.
     names : (str, str)
-    method : str
-        "loo", "loo-surrogate" or "in-sample".
-    notes : tuple of str
-        What a reader of the number must know.
+    method, notes
+        As in `AUCPosterior`.
     """
 
     difference: Difference
@@ -140,10 +138,6 @@ def compare(
     names : pair of str
         What to call the two.
 
-    Returns
-    -------
-    Comparison
-
     Examples
     --------
     >>> import foldless as fl
@@ -240,29 +234,22 @@ class Ranking(ShownAsCard):
 
     def between(self, a: str, b: str, *, rope: float = 0.0) -> Comparison:
         """The comparison of two of the models, as `compare` has it."""
+        choices = ", ".join(self.judged.posteriors)
         for name in (a, b):
             if name not in self.judged.posteriors:
-                raise InputError(f"there is no model {name!r}: choose from {', '.join(self.judged.posteriors)}.")
+                raise InputError(f"there is no model {name!r}: choose from {choices}.")
         if a == b:
-            raise InputError(f"a model is not compared with itself: choose two of {', '.join(self.judged.posteriors)}.")
+            raise InputError(f"a model is not compared with itself: choose two of {choices}.")
         return _comparison(self.judged, a, b, checked_rope(rope))
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """One plain dict per model, best first."""
-        return [self._row(rank, model, level) for rank, model in enumerate(self.models, 1)]
-
-    def _row(self, rank: int, model: Ranked, level: float) -> dict[str, Any]:
-        low, high = model.auc.interval(level)
-        return {
-            "rank": rank,
-            "name": model.name,
-            "prob_best": model.prob_best,
-            "auc": model.auc.mean,
-            "level": level,
-            "low": low,
-            "high": high,
-            "method": model.auc.method,
-        }
+        rows = []
+        for rank, model in enumerate(self.models, 1):
+            low, high = model.auc.interval(level)
+            row = {"rank": rank, "name": model.name, "prob_best": model.prob_best, "auc": model.auc.mean}
+            rows.append({**row, "level": level, "low": low, "high": high, "method": model.auc.method})
+        return rows
 
     def __repr__(self) -> str:
         wide = max(len("model"), *(len(model.name) for model in self.models))
@@ -294,10 +281,6 @@ def compare_many(
         Two or more, all fitted on the rows of X.
     X, y, method, prior, groups, sample_weight, pos_label
         As in `compare`.
-
-    Returns
-    -------
-    Ranking
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.comparison.difference import KNOTS, Difference
-from foldless.comparison.in_sample import in_sample_joint
+from foldless.comparison.in_sample import InSampleJoint, in_sample_joint
 from foldless.comparison.paired import LEAST, TAIL_DF, PairedEvidence, center, paired_evidence, typical_gap, wins
 from foldless.errors import InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
@@ -159,25 +159,12 @@ def _knots(values: Floats, weights: Floats, everything: Floats) -> Floats:
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)
 
 
-class Joint(Protocol):
-    """What is known about the AUCs of several models together; models go by their number."""
-
-    def difference(self, a: int, b: int) -> Difference:
-        """Posterior of AUC_a - AUC_b; exactly mirrored when a and b change places."""
-
-    def correlation(self, a: int, b: int) -> float:
-        """How the errors of the two estimates go together."""
-
-    def prob_best(self) -> Floats:
-        """For each model, the probability that it has the largest AUC."""
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Every model's own posterior, the joint one, and what a reader must know."""
+    """Every model's own posterior, the joint one (of models by their number), and what a reader must know."""
 
     posteriors: dict[str, AUCPosterior]
-    joint: Joint
+    joint: LooJoint | InSampleJoint
     notes: tuple[str, ...]
 
     @property

@@ -24,10 +24,6 @@ from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles, bise
 # quadrature nodes and the other is integrated in closed form: always the one that moves ``a FPR + b TPR`` more, so
 # that the integrand is smooth on the scale of the nodes.
 
-HERMITE_NODES = 24
-QUANTILE_NODES = 128
-MAX_SCALE_NODES = 3000
-
 RateFunction = Callable[[Floats, Floats], Floats]
 
 
@@ -117,7 +113,7 @@ class SharedScale(RatePair):
             return r, weights
         widest = max(abs(e.loc) / e.spread for e in (self.fpr, self.tpr))
         refine = widest / np.sqrt(2 * self.fpr.df)
-        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, MAX_SCALE_NODES // r.size))))
+        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, 3000 // r.size))))
 
 
 def _conditional_sd(effect: StudentEffect) -> float:
@@ -135,14 +131,14 @@ def _bound(a: float, rest: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def _hermite() -> tuple[Floats, Floats]:
-    z, weights = np.polynomial.hermite_e.hermegauss(HERMITE_NODES)
+    z, weights = np.polynomial.hermite_e.hermegauss(24)
     return z, weights / weights.sum()
 
 
 @lru_cache(maxsize=1)
 def _unit_rule() -> tuple[Any, Any]:
     """Gauss-Legendre on (0, 1)."""
-    t, weights = np.polynomial.legendre.leggauss(QUANTILE_NODES)
+    t, weights = np.polynomial.legendre.leggauss(128)
     return (t + 1) / 2, weights / 2
 
 
@@ -200,13 +196,10 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
         values = as_numbers(v, "v")
-        out = [self._cdf(x) for x in values.ravel()]
-        return np.asarray(out).reshape(values.shape)[()]
-
-    def _cdf(self, v: float) -> float:
-        if v < 0:
-            return 0.0
-        return 1.0 if v >= 1 else self.pair.probability(*_half_plane(self.name, self.prevalence, v))
+        out = np.where(values >= 1, 1.0, 0.0)
+        for at in zip(*np.nonzero((values >= 0) & (values < 1)), strict=True):
+            out[at] = self.pair.probability(*_half_plane(self.name, self.prevalence, float(values[at])))
+        return out[()]
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
@@ -24,19 +24,6 @@ class PointInterval(NamedTuple):
     high: float
 
 
-class Curves(Protocol):
-    """A random ROC curve TPR = Phi(alpha + beta Phi^-1(fpr))."""
-
-    def mean_tpr(self, q: Floats) -> Floats:
-        """E[TPR] at fpr = Phi(q)."""
-
-    def tpr_quantile(self, q: Floats, p: float) -> Floats:
-        """Quantile p of TPR at fpr = Phi(q)."""
-
-    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
-        """Quantiles of the area sum(weights * TPR(q))."""
-
-
 @dataclass(frozen=True)
 class SeparationCurves:
     """Equal variances: one parameter delta, TPR = Phi(delta + q); the band is simultaneous."""
@@ -44,12 +31,15 @@ class SeparationCurves:
     effect: Effect
 
     def mean_tpr(self, q: Floats) -> Floats:
+        """E[TPR] at fpr = Phi(q)."""
         return self.effect.mean_tpr(q)
 
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
+        """Quantile p of TPR at fpr = Phi(q)."""
         return np.asarray(ndtr(self.effect.ppf(p) + q))
 
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        """Quantiles of the area sum(weights * TPR(q))."""
         # The area grows with delta, so its quantiles are the areas at the quantiles of delta.
         return np.asarray(ndtr(self.effect.ppf(p)[:, None] + q) @ weights)
 
@@ -123,7 +113,7 @@ class ROCPosterior(ShownAsCard):
     [0.814, 0.639, 0.939]
     """
 
-    curves: Curves
+    curves: SeparationCurves | BinormalCurves
     method: str
     n0: int
     n1: int

@@ -23,8 +23,7 @@ from foldless.estimate import auc_posterior
 from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.auc import AUCPosterior
-from foldless.search.assess import Assessment, average_auc
-from foldless.search.outcome import Fitted
+from foldless.search.assess import average_auc
 from foldless.search.paths import Study
 from foldless.search.run import SearchOutcome, SearchSettings, run
 
@@ -39,9 +38,7 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
 
     Parameters
     ----------
-    estimator : fitted linear classifier, or Pipeline ending in one
-    X, y : the rows it was fitted on
-    sample_weight, groups
+    estimator, X, y, sample_weight, groups
         As in `auc_posterior`.
 
     Examples
@@ -65,8 +62,8 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _delegates(name: str) -> Callable[[Method], Method]:
-    """Decorator: the method exists where the best (before fit, the given) estimator has it."""
+def _exists_with(name: str) -> Callable[[Method], Method]:
+    """Decorator: the method exists where the best (before fit, the given) estimator has `name`."""
 
     def check(search: FoldlessSearch) -> bool:
         if not search.refit:
@@ -78,6 +75,17 @@ def _delegates(name: str) -> Callable[[Method], Method]:
         return True
 
     return cast("Callable[[Method], Method]", available_if(check))
+
+
+def _by_best(name: str, doc: str) -> Any:
+    """A method that asks the chosen candidate."""
+
+    def method(self: FoldlessSearch, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"FoldlessSearch.{name}", doc
+    return _exists_with(name)(method)
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -230,15 +238,14 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.results_, self.posteriors_ = search.results, [outcome.posterior for outcome in search.outcomes]
         self.path_, self.optimism_ = search.path, search.optimism
         index = self.refit(search.results) if callable(self.refit) else search.best
-        assessment, fitted = _chosen(index, search)
+        chosen = _chosen(index, search)
         self.best_index_, self.best_params_ = int(index), search.candidates[index]
-        self.best_posterior_ = _with_note(assessment.posterior, search)
+        self.best_posterior_ = _with_note(chosen.assessment.posterior, search)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         if self.refit:
-            self.best_estimator_ = fitted.estimator()
+            self.best_estimator_ = chosen.fitted.estimator()
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
@@ -257,31 +264,15 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"FoldlessSearch has no {name}: call fit, with refit=True.")
         return self.best_estimator_
 
-    @_delegates("predict")
-    def predict(self, X: Any) -> Any:
-        """Classes, by the chosen candidate."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+    predict = _by_best("predict", "Classes, by the chosen candidate.")
+    predict_proba = _by_best("predict_proba", "Probabilities of the classes, by the chosen candidate.")
+    predict_log_proba = _by_best("predict_log_proba", "Logarithms of `predict_proba`.")
+    decision_function = _by_best(
+        "decision_function",
+        "Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more.",
+    )
 
-    @_delegates("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes, by the chosen candidate."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_delegates("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of `predict_proba`."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @_delegates("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    @_delegates("decision_function")
+    @_exists_with("decision_function")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC (average AUC) of the chosen candidate on given rows, which should not be its training rows."""
         from sklearn.metrics import roc_auc_score
@@ -326,14 +317,15 @@ def _check_classes(y: Any) -> None:
         )
 
 
-def _chosen(index: Any, search: SearchOutcome) -> tuple[Assessment, Fitted]:
+def _chosen(index: Any, search: SearchOutcome) -> Any:
+    """The outcome of the chosen candidate, which was judged."""
     count = len(search.candidates)
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
     outcome = search.outcomes[index]
     if outcome.assessment is None or outcome.fitted is None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
-    return outcome.assessment, outcome.fitted
+    return outcome
 
 
 def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,12 +22,6 @@ from foldless.search.newton import Fit, Rotation
 
 Tick = Callable[[], None]
 Heard = tuple[tuple[type[Warning], str], ...]
-
-
-class Fitted(Protocol):
-    """Hands out the fitted scikit-learn estimator of a candidate."""
-
-    def estimator(self) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +68,7 @@ class Outcome:
     index: int  # position in the grid
     path: str  # "shared" or "general"
     assessment: Assessment | None = None
-    fitted: Fitted | None = None
+    fitted: OwnFit | SharedFit | None = None
     error: Exception | None = None
     heard: Heard = ()  # warnings given meanwhile
 
