@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, combinations
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,7 +67,7 @@ def _posterior(
     multi_class: str,
     method: str,
     notes: tuple[str, ...] = (),
-    details: Mapping[str, Any] = MappingProxyType({}),
+    details: Mapping[str, Any] | None = None,
 ) -> MulticlassAUCPosterior:
     classes, sizes, total = tuple(counts), tuple(counts.values()), sum(counts.values())
     everyone = range(len(classes))
@@ -92,7 +91,7 @@ def _posterior(
         total,
         total,
         notes,
-        {**details, "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share},
+        {**(details or {}), "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share},
         multi_class=multi_class,
         classes=classes,
         counts=sizes,

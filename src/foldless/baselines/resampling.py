@@ -85,7 +85,8 @@ def bootstrap632plus_auc(
             f"a single row is in every replicate and can never be held out; collect more rows."
         )
     bags = _bags(sample, as_count(n_bootstraps, "n_bootstraps", 1), random_state)
-    splits = [(bag, out) for bag in bags if has_both_classes(sample, out := _out_of_bag(sample, bag))]
+    splits = [(bag, np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)) for bag in bags]
+    splits = [(bag, out_of_bag) for bag, out_of_bag in splits if has_both_classes(sample, out_of_bag)]
     if not splits:
         raise InputError(f"no row of some class was left out in {n_bootstraps} replicates: raise n_bootstraps.")
     everything = np.arange(sample.size)
@@ -112,10 +113,6 @@ def _bags(sample: Sample, n_bootstraps: int, random_state: Any) -> list[Rows]:
     return [np.concatenate([rng.choice(rows, rows.size) for rows in classes]) for _ in range(n_bootstraps)]
 
 
-def _out_of_bag(sample: Sample, bag: Rows) -> Rows:
-    return np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)
-
-
 def _split_auc(estimator: Any, sample: Sample, train: Rows, test: Rows) -> float:
     return rank_auc(sample.positive[test], held_out_scores(estimator, sample, train, test))
 
@@ -133,9 +130,8 @@ def loo_auc(
 ) -> AUCEstimate:
     """AUC of the pooled leave-one-out scores: each row scored by a model fitted without it.
 
-    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one
-    row of a class has a slightly smaller prior for that class, and scores that row lower.
-    `leave_pair_out_auc` does not have this bias.
+    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one row of a class has a
+    slightly smaller prior for that class, and scores that row lower. `leave_pair_out_auc` does not have this bias.
 
     Parameters
     ----------

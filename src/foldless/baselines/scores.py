@@ -29,10 +29,9 @@ from foldless.checks import (
 from foldless.errors import EstimatorError, InputError
 from foldless.model.steps import is_estimator
 
-# Scores always point towards the positive class: for an estimator, choosing its first class as
-# `pos_label` turns the score as well (scikit-learn's scorers do the same), so the AUC of an
-# estimator does not depend on which class is called positive. A bare weight vector carries no
-# labels; there the AUC becomes one minus itself.
+# Scores always point towards the positive class: for an estimator, choosing its first class as `pos_label` turns the
+# score as well (scikit-learn's scorers do the same), so the AUC of an estimator does not depend on which class is
+# called positive. A bare weight vector carries no labels; there the AUC becomes one minus itself.
 
 Rows = npt.NDArray[np.intp]
 Progress = Callable[[int, int], object]

@@ -32,21 +32,11 @@ DRAWS = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class InSampleJoint:
-    """Joint posterior of the AUCs of K classifiers.
+    """Joint posterior of the AUCs of K classifiers."""
 
-    Attributes
-    ----------
-    delta : array of shape (DRAWS, K)
-        Draws of the separations.
-    first : tuple of int
-        For each classifier, one that stands for all with its direction.
-    rank : tuple of int
-        Place of each classifier in an order that does not depend on how the user names them.
-    """
-
-    delta: Floats
-    first: tuple[int, ...]
-    rank: tuple[int, ...]
+    delta: Floats  # (DRAWS, K) draws of the separations
+    first: tuple[int, ...]  # for each classifier, one that stands for all with its direction
+    rank: tuple[int, ...]  # place of each classifier in an order that does not depend on how the user names them
 
     def correlation(self, a: int, b: int) -> float:
         """Correlation of the two separations under the posterior."""

@@ -144,16 +144,13 @@ def _law_of_gap(middle: Floats, gap: Floats, log_density: Floats, values: Floats
     kept = mass > 1e-12 * mass.max()
     values, cells = values[kept], cells[kept]
     below = np.concatenate([np.zeros((len(cells), 1)), np.cumsum(cells, axis=1)], axis=1)
-    points = _knots((values[:, 1:] + values[:, :-1]).ravel() / 2, cells.ravel(), values)
+    # Points at roughly the quantiles `KNOTS`, and the ends.
+    middles = (values[:, 1:] + values[:, :-1]).ravel() / 2
+    order = np.argsort(middles, kind="stable")
+    inner = np.interp(KNOTS, np.cumsum(cells.ravel()[order]), middles[order])
+    points = np.unique(np.concatenate([[values.min()], inner, [values.max()]]))
     total = np.sum([np.interp(points, v, p) for v, p in zip(values, below, strict=True)], axis=0)
     return Difference.of(points, total)
-
-
-def _knots(values: Floats, weights: Floats, everything: Floats) -> Floats:
-    """Points at roughly the quantiles `KNOTS`, and the ends."""
-    order = np.argsort(values, kind="stable")
-    inner = np.interp(KNOTS, np.cumsum(weights[order]), values[order])
-    return np.unique(np.concatenate([[everything.min()], inner, [everything.max()]]))
 
 
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)

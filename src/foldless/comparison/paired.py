@@ -46,19 +46,13 @@ SAME = 1e-10  # one minus the correlation of scores, below which two models rank
 class PairedEvidence:
     """Estimated separations of K models on the same rows, and how their errors vary together.
 
-    Attributes
-    ----------
-    statistics : tuple of K SeparationStatistic
-    mean_covariance, scale_covariance : arrays of shape (K, K)
-        Covariance of the estimates of a and b: mean + delta_a delta_b scale. Diagonals are those of the statistics.
-    likeness : array of shape (K, K)
-        Correlation within the classes of the honest scores of two models; 1 for models that rank all rows alike.
+    The covariance of the estimates of a and b is mean + delta_a delta_b scale; diagonals are those of the statistics.
     """
 
     statistics: tuple[SeparationStatistic, ...]
     mean_covariance: Floats
     scale_covariance: Floats
-    likeness: Floats
+    likeness: Floats  # (K, K) correlation of honest scores within the classes; 1 for models that rank all rows alike
 
     @property
     def df(self) -> float:
@@ -71,11 +65,8 @@ class PairedEvidence:
 
     def among(self, kept: Sequence[int]) -> PairedEvidence:
         """The evidence of some of the models, their differences measured by ranks."""
-        chosen = np.ix_(kept, kept)
-        statistics = with_rank_differences([self.statistics[k] for k in kept])
-        return PairedEvidence(
-            tuple(statistics), self.mean_covariance[chosen], self.scale_covariance[chosen], self.likeness[chosen]
-        )
+        parts = (each[np.ix_(kept, kept)] for each in (self.mean_covariance, self.scale_covariance, self.likeness))
+        return PairedEvidence(tuple(with_rank_differences([self.statistics[k] for k in kept])), *parts)
 
     def covariance(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
         """Covariance of two estimates when the separations are delta_a and delta_b."""

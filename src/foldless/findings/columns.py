@@ -36,7 +36,10 @@ class Sketch:
         """Sketch of the rows that the classifier was judged on."""
         mean, sd = column_spread(X, classes)
         used = np.flatnonzero(sd > 0)
-        directions = _directions(used.size)
+        directions = np.eye(used.size)
+        if used.size > DIRECTIONS:
+            draws = np.random.default_rng(SKETCH_SEED).standard_normal((used.size, DIRECTIONS))
+            directions = draws / np.sqrt(used.size)
         weights = np.zeros((sd.size, directions.shape[1]))
         weights[used] = directions / sd[used, None]
         return cls(project(X, weights) - mean @ weights, classes)
@@ -55,13 +58,6 @@ def column_spread(X: Any, classes: Any) -> tuple[Floats, Floats]:
     mean = sum(part.n * part.mean for part in parts) / classes.size
     sd = np.sqrt(sum(part.scatter for part in parts) / classes.size)
     return mean, np.where(sd > 1e-12 * np.abs(mean), sd, 0.0)
-
-
-def _directions(n_columns: int) -> Floats:
-    if n_columns <= DIRECTIONS:
-        return np.eye(n_columns)
-    draws = np.random.default_rng(SKETCH_SEED).standard_normal((n_columns, DIRECTIONS))
-    return np.asarray(draws / np.sqrt(n_columns))
 
 
 MAX_ROWS, MAX_COLUMNS = 5000, 10_000
@@ -139,13 +135,9 @@ def heavy_tails(figures: ColumnFigures) -> Finding | None:
 
 def _more_than_luck(n: int) -> int:
     """The least number of skewed columns out of n that is not luck: Poisson tail below `CHANCE`."""
-    rate, k, tail = 1e-3 * n, 0, 1.0
-    term = float(np.exp(-rate))
-    while tail > CHANCE:
-        tail -= term
-        k += 1
-        term *= rate / k
-    return max(k, 1)
+    from scipy.stats import poisson
+
+    return int(poisson.isf(CHANCE, 1e-3 * n)) + 1
 
 
 def chosen_with_y(figures: ColumnFigures) -> Finding | None:

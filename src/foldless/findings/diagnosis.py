@@ -12,7 +12,7 @@ from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
-from foldless.findings.scores import few_rows, score_findings
+from foldless.findings.scores import auc_of, few_rows, score_findings
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -36,9 +36,10 @@ def diagnosis_of_two(
     copies = find_copies(view.X, sketch, codes)
     loo, refusal = _analysed(leave_one_out)
     about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
-    auc, about_scores = None, ()  # type: tuple[AUCPosterior | None, tuple[Finding, ...]]
+    about_scores: tuple[Finding, ...] = ()
+    auc: AUCPosterior | None = None
     if loo is not None:
-        auc = _posterior(view, loo)
+        auc = auc_of(loo, view.labels.n0, view.labels.n1)
         about_fit = (*fit_findings(view.notes, loo.removed), in_sample_answer(view, auc))
         about_scores = score_findings(loo, auc, sketch)
     findings = (
@@ -73,7 +74,7 @@ def diagnosis_of_classes(view: ClassesView, X: Any, scores: ClassScores, auc: AU
 
 def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
     """What can be said without the table in memory, and that the table itself was not looked at."""
-    auc = _posterior(view, loo)
+    auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
         "not checked",
         "caution",
@@ -113,11 +114,6 @@ def _analysed(leave_one_out: Callable[[], LeaveOneOut]) -> tuple[LeaveOneOut | N
         return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
 
 
-def _posterior(view: LinearView, loo: LeaveOneOut) -> AUCPosterior:
-    n0, n1 = view.labels.n0, view.labels.n1
-    return AUCPosterior.from_effect(loo.effect, loo.removed.method, n0, n1, loo.notes, loo.details())
-
-
 def _about_copies(
     view: LinearView, copies: Copies, auc: AUCPosterior | None, codes: Ints | None, sample_weight: Any
 ) -> Finding | None:
@@ -125,7 +121,7 @@ def _about_copies(
     if auc is None or copies.share == 0 or codes is not None or copies.codes.size > MAX_ROWS_REGROUPED:
         return copies_finding(copies)
     try:
-        together = _posterior(view, LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight))
+        together = LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight)
     except InputError:  # nearly all rows are copies of one: there are too few groups to leave any out
         return copies_finding(copies)
-    return copies_finding(copies, auc, together)
+    return copies_finding(copies, auc, auc_of(together, view.labels.n0, view.labels.n1))

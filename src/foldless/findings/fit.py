@@ -1,4 +1,4 @@
-"""The training of the classifier: what saw y, whether the fit arrived, what stands in for it, and the prior."""
+"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in for it, the in-sample answer."""
 
 from __future__ import annotations
 

@@ -39,24 +39,12 @@ SEED = 20240302
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows that belong together.
+    """Rows that belong together."""
 
-    Attributes
-    ----------
-    codes : array of int, shape (N,)
-        The same for a row and its copies: fit to be passed as `groups`.
-    n_exact : int
-        Rows beyond the first of each set of equal ones.
-    n_near : int
-        Further rows that are closer to another one than chance allows.
-    n_contradicting : int
-        Rows that have a copy with the other label.
-    """
-
-    codes: Ints
-    n_exact: int
-    n_near: int
-    n_contradicting: int
+    codes: Ints  # (N,) the same for a row and its copies, so that it can be passed as `groups`
+    n_exact: int  # rows beyond the first of each set of equal ones
+    n_near: int  # further rows that are closer to another one than chance allows
+    n_contradicting: int  # rows that have a copy with another label
 
     @property
     def share(self) -> float:

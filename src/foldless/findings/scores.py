@@ -231,11 +231,15 @@ def _influence(ordered: Floats, axis: int) -> Floats:
 
 def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
     """The posterior of the AUC with its notes; those of the table are `quick_notes`, the same for all its models."""
-    post = AUCPosterior.from_effect(
-        analysis.effect, analysis.removed.method, n0, n1, analysis.notes + table_notes, analysis.details()
-    )
+    post = auc_of(analysis, n0, n1, table_notes)
     seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
     return replace(post, notes=post.notes + seen)
+
+
+def auc_of(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...] = ()) -> AUCPosterior:
+    """The same without what the scores say."""
+    notes = analysis.notes + table_notes
+    return AUCPosterior.from_effect(analysis.effect, analysis.removed.method, n0, n1, notes, analysis.details())
 
 
 def rate_notes(analysis: LeaveOneOut, table_notes: tuple[str, ...]) -> tuple[str, ...]:

@@ -41,18 +41,15 @@ def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
     """
     if factor == 1:
         return effect
-    gains = 1 / np.sqrt(1 - (1 - 1 / factor) * _removable(noise_share))
+    mean = max(REMOVABLE * noise_share, 0.01)  # the penalty always gives way a little
+    # Equally likely values of r.
+    r = betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), (np.arange(15) + 0.5) / 15)
+    gains = 1 / np.sqrt(1 - (1 - 1 / factor) * r)
     points = _points(effect, gains)
     density = np.mean([np.interp(points / g, effect.points, effect.density, right=0.0) / g for g in gains], axis=0)
     density = np.where(points <= 0, np.interp(points, effect.points, effect.density, left=0.0), density)
     with np.errstate(divide="ignore"):
         return GridEffect(points, np.log(density))
-
-
-def _removable(noise_share: float) -> Floats:
-    """Equally likely values of r."""
-    mean = max(REMOVABLE * noise_share, 0.01)  # the penalty always gives way a little
-    return np.asarray(betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), (np.arange(15) + 0.5) / 15))
 
 
 def _points(effect: GridEffect, gains: Floats) -> Floats:
@@ -78,8 +75,8 @@ class LearningCurve(ShownAsCard):
         Expected half width of the 95 % interval that `auc_posterior` will give once those rows are there.
     noise_share : float
         Share of the variance of the honest scores that is training noise, today.
-    method : str
-    notes : tuple of str
+    method, notes
+        As in `AUCPosterior`.
     """
 
     factors: tuple[float, ...]

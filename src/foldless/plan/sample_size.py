@@ -221,41 +221,31 @@ def plan_sample_size(
     >>> fl.plan_sample_size(0.8, above=0.7, power=0.9, n_features=10).n
     264
     """
-    question = _question(auc, level, balance, noise_share, n_features, prior)
-    kept = _promise(question, auc, half_width, above, power)
-    n = _smallest(question, kept)
+    expected = as_number(auc, "auc")
+    if not 0.5 < expected < 1:
+        raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
+    delta, level = separation_of(expected), in_open_interval(level, "level")
+    balance = in_open_interval(balance, "balance")
+    question = _Question(delta, level, balance, EffectPrior.checked(prior), _noise(delta, noise_share, n_features))
+    n = _smallest(question, _promise(question, auc, half_width, above, power))
     worst = None
     if noise_share is None and n_features is None:
-        noisy = _question(auc, level, balance, 1.0, None, prior)
+        noisy = replace(question, noise=lambda n0, n1: 1.0)
         worst = _smallest(noisy, _promise(noisy, auc, half_width, above, power))
     n0, n1 = question.counts(n)
     return SamplePlan(
         n=n,
         n0=n0,
         n1=n1,
-        auc=float(auc),
-        level=question.level,
-        balance=question.balance,
+        auc=expected,
+        level=level,
+        balance=balance,
         half_width=question.half_width(n),
         above=None if above is None else float(above),
         power=None if above is None else question.power(n, float(above)),
         noise_share=question.noise(n0, n1),
         n_if_noisy=worst,
-        notes=_notes(question, float(auc), n, worst),
-    )
-
-
-def _question(auc: Any, level: Any, balance: Any, share: Any, n_features: Any, prior: Any) -> _Question:
-    expected = as_number(auc, "auc")
-    if not 0.5 < expected < 1:
-        raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
-    delta = separation_of(expected)
-    return _Question(
-        delta,
-        in_open_interval(level, "level"),
-        in_open_interval(balance, "balance"),
-        EffectPrior.checked(prior),
-        _noise(delta, share, n_features),
+        notes=_notes(question, expected, n, worst),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -46,7 +47,7 @@ class WithQuantiles:
         return float(low), float(high)
 
 
-def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: int) -> Floats:
+def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: int = 60) -> Floats:
     """Where each entry turns from below its target to above it, between `low` and `high`."""
     for _ in range(halvings):
         middle = low + (high - low) / 2
@@ -178,8 +179,8 @@ class AUCPosterior(RatePosterior):
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only mapping does not pickle; its content does.
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        plain = {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in values.items()}
-        return _rebuilt, (type(self), plain)
+        plain: dict[str, Any] = {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in values.items()}
+        return partial(type(self), **plain), ()
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
@@ -198,7 +199,3 @@ class AUCPosterior(RatePosterior):
             **self.details,
             "notes": list(self.notes),
         }
-
-
-def _rebuilt(kind: type[AUCPosterior], values: dict[str, Any]) -> AUCPosterior:
-    return kind(**values)

@@ -204,8 +204,8 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""
         levels = as_probabilities(q, "q")
-        found = bisected(lambda v: self.cdf(v) < levels, np.zeros(levels.shape), np.ones(levels.shape), halvings=45)
-        return found[()]
+        ends = np.zeros(levels.shape), np.ones(levels.shape)
+        return bisected(lambda v: self.cdf(v) < levels, *ends, halvings=45)[()]
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,19 +270,18 @@ class ErrorPosterior(ShownAsCard):
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Every rate with its interval, as a plain dict."""
-        names = ("error", "sensitivity", "specificity", "ppv", "npv")
+        rates = {}
+        for name in ("error", "sensitivity", "specificity", "ppv", "npv"):
+            rate = getattr(self, name)
+            low, high = rate.interval(level)
+            rates[name] = {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
         return {
             "threshold": self.threshold,
             "prevalence": self.prevalence,
             "level": level,
-            **{name: _described(getattr(self, name), level) for name in names},
+            **rates,
             "method": self.method,
             "n0": self.n0,
             "n1": self.n1,
             "notes": list(self.notes),
         }
-
-
-def _described(rate: RatePosterior | DerivedRate, level: float) -> dict[str, float]:
-    low, high = rate.interval(level)
-    return {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}

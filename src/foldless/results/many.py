@@ -81,7 +81,7 @@ class AUCPosteriors:
 
     def _quantile(self, q: float) -> Floats:
         low, high = np.transpose([effect._range() for effect in self._effects()])
-        return bisected(lambda x: self._cdf(x) < q, low, high, halvings=60)
+        return bisected(lambda x: self._cdf(x) < q, low, high)
 
     def _effects(self) -> Iterator[StudentEffect]:
         return (StudentEffect(float(loc), self.spread, self.df) for loc in self.loc)

@@ -13,8 +13,6 @@ from foldless.errors import InputError
 from foldless.laws.effect import Effect, GridEffect
 from foldless.results.auc import ShownAsCard, bisected
 
-HALVINGS = 60
-
 
 class PointInterval(NamedTuple):
     """A posterior mean with the ends of its credible interval."""
@@ -78,7 +76,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, HALVINGS)))
+        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
@@ -95,7 +93,7 @@ class BinormalCurves:
             at = np.stack([np.interp(area, each, delta) for each in areas])
             return self.weights @ self.effect.cdf(at) < p
 
-        return bisected(is_below, np.full(p.shape, areas.min()), np.full(p.shape, areas.max()), HALVINGS)
+        return bisected(is_below, np.full(p.shape, areas.min()), np.full(p.shape, areas.max()))
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,8 +127,7 @@ class ROCPosterior(ShownAsCard):
 
     def mean(self, fpr: Any) -> Floats:
         """Posterior mean of the true positive rate at each false positive rate."""
-        tpr: Floats = self._at(fpr, self.curves.mean_tpr)
-        return tpr
+        return self._at(fpr, self.curves.mean_tpr)
 
     def band(self, fpr: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible band: lower and upper true positive rate at each false positive rate."""
@@ -151,7 +148,7 @@ class ROCPosterior(ShownAsCard):
         low, high = self.curves.area_quantiles(q, weights, np.array([tail, 1 - tail]))
         return PointInterval(float(self.curves.mean_tpr(q) @ weights), float(low), float(high))
 
-    def _at(self, fpr: Any, tpr: Any) -> Any:
+    def _at(self, fpr: Any, tpr: Any) -> Floats:
         f = as_probabilities(fpr, "fpr")
         inside = np.clip(f, 1e-300, 1 - 1e-16)
         # Every curve of the family starts at (0, 0) and ends at (1, 1).

@@ -37,7 +37,10 @@ class Assessment:
 def assess(analysis: Analysis) -> Assessment:
     """Judge a fitted candidate by the posterior of `auc_posterior`."""
     if isinstance(analysis.view, ClassesView):
-        return _assess_classes(analysis, analysis.view)
+        scores, shares = analysis.class_scores, np.zeros(analysis.view.codes.size)
+        components = components_of(analysis.class_rows, scores.counts.size, analysis.options.multi_class)
+        shares[rows_of(scores, analysis.view.codes)] = shares_of(components)
+        return Assessment(analysis.auc, shares, analysis.warnings)
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
         rows1, rows0 = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -62,13 +65,6 @@ def _shares(diff: Floats, rows1: Any, rows0: Any, n: int) -> Floats:
         means = diff.mean(axis=axis)
         shares[rows] = (means - means.mean()) / means.size
     return shares
-
-
-def _assess_classes(analysis: Analysis, view: ClassesView) -> Assessment:
-    scores, shares = analysis.class_scores, np.zeros(view.codes.size)
-    components = components_of(analysis.class_rows, scores.counts.size, analysis.options.multi_class)
-    shares[rows_of(scores, view.codes)] = shares_of(components)
-    return Assessment(analysis.auc, shares, analysis.warnings)
 
 
 def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:

@@ -83,11 +83,6 @@ def families(estimator: Any, candidates: list[Params]) -> list[Family]:
     return sorted_out
 
 
-def one_by_one(candidates: list[Params]) -> list[Family]:
-    """Every candidate on its own."""
-    return [Family((k,), (params,)) for k, params in enumerate(candidates)]
-
-
 def others_of(params: Params, strength: str) -> tuple[Any, ...]:
     """What a candidate sets besides its strength, in a form that can be compared."""
     return tuple((name, _comparable(params[name])) for name in sorted(params) if name != strength)

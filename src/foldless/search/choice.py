@@ -67,9 +67,6 @@ class JointAUC:
         return float(0.5 * np.mean(errors[each, up] - errors[each, down]))
 
 
-RULES = ("best", "simplest")
-
-
 def ranks(means: Floats) -> Any:
     """1 for the largest mean; equal means share a rank, candidates without one come last."""
     filled = np.where(np.isnan(means), np.nanmin(means) - 1.0, means)

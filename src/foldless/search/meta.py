@@ -123,7 +123,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     error_score : nan or "raise"
         With nan, candidates that cannot be fitted or judged are left out of the choice, with a warning.
     progress : bool or callable
-        True shows a bar on stderr once the search has lasted two seconds; a callable is told
+        True shows a bar on stderr once the search has lasted two seconds; a callable is called with
         (done, total, seconds to go) after every candidate.
     multi_class : {"ovo", "ovr"}
         With more than two classes, the average that candidates are judged by, as in `auc_posterior`: over pairs of
@@ -221,18 +221,15 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not options.in_sample:
             EffectPrior.checked(self.prior)
         _check_classes(y)
-        study = Study(self.estimator, X, y, self._fit_params(params), options)
+        if get_config()["enable_metadata_routing"]:
+            params = dict(process_routing(self, "fit", **params)["estimator"]["fit"])
+        study = Study(self.estimator, X, y, params, options)
         if study.several_classes:
             refuse_two_class_options(None, options.groups)
             if options.in_sample:
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
         self._keep(run(study, self.param_grid, settings))
         return self
-
-    def _fit_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit", **params)["estimator"]["fit"])
-        return params
 
     def _keep(self, search: SearchOutcome) -> None:
         self.results_, self.posteriors_ = search.results, [outcome.posterior for outcome in search.outcomes]

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from time import monotonic
 from typing import Any
 
@@ -81,9 +82,9 @@ class Outcome:
 @contextmanager
 def listening() -> Iterator[list[warnings.WarningMessage]]:
     """Collect warnings instead of giving them: K candidates would repeat them K times, some in other processes."""
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
-        yield heard
+        yield messages
 
 
 def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
@@ -94,18 +95,16 @@ def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
 Progress = Callable[[int, int, float | None], None]
 
 
-class Counter:
-    """Counts candidates and calls ``progress(done, total, seconds to go)`` after each."""
+def counter(total: int, progress: Progress | None) -> Tick:
+    """To be called after each candidate; calls ``progress(done, total, seconds to go)``."""
+    start, numbers = monotonic(), count(1)
 
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.total, self.progress = total, progress
-        self.done, self.start = 0, monotonic()
+    def tick() -> None:
+        done = next(numbers)
+        if progress is not None:
+            progress(done, total, (monotonic() - start) / done * (total - done))
 
-    def __call__(self) -> None:
-        self.done += 1
-        if self.progress is not None:
-            left = (monotonic() - self.start) / self.done * (self.total - self.done)
-            self.progress(self.done, self.total, left)
+    return tick
 
 
 def as_progress(progress: Any) -> Progress | None:

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.results.auc import AUCPosterior
-from foldless.search.candidates import Family, Params, expand, families, one_by_one, param_columns
-from foldless.search.choice import RULES, JointAUC, ranks, simplest
-from foldless.search.outcome import Bar, Counter, Outcome, OwnFit, Tick, as_progress
+from foldless.search.candidates import Family, Params, expand, families, param_columns
+from foldless.search.choice import JointAUC, ranks, simplest
+from foldless.search.outcome import Bar, Outcome, OwnFit, Tick, as_progress, counter
 from foldless.search.paths import Study, try_candidate, try_family
 
 
@@ -29,7 +27,7 @@ class SearchSettings:
     progress: Any
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
+        if self.rule not in ("best", "simplest"):
             raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
         if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
             raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
@@ -70,24 +68,29 @@ def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcom
 
 def _tried(study: Study, candidates: list[Params], settings: SearchSettings) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
-    from sklearn.utils.parallel import Parallel, delayed
 
-    parts = one_by_one(candidates) if study.several_classes else families(study.estimator, candidates)
+    alone = [Family((k,), (params,)) for k, params in enumerate(candidates)]
+    parts = alone if study.several_classes else families(study.estimator, candidates)
     progress = as_progress(settings.progress)
-    counter = Counter(len(candidates), progress)
+    tick = counter(len(candidates), progress)
     try:
         if effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1:
             for family in parts:
-                yield from _try(study, family, counter)
+                yield from _try(study, family, tick)
             return
-        elsewhere = (delayed(_try_elsewhere)(study, family) for family in parts)
-        for outcomes in Parallel(n_jobs=settings.n_jobs, return_as="generator")(elsewhere):
+        for outcomes in _in_parallel(study, parts, settings.n_jobs):
             for outcome in outcomes:
-                counter()
+                tick()
                 yield outcome
     finally:
         if isinstance(progress, Bar):
             progress.close()
+
+
+def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
+    from sklearn.utils.parallel import Parallel, delayed
+
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_try_elsewhere)(study, family) for family in parts)
 
 
 def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
@@ -134,8 +137,9 @@ def _repeat_warnings(outcomes: list[Outcome]) -> None:
 
 
 def _results(candidates: list[Params], outcomes: list[Outcome], level: float) -> dict[str, Any]:
-    figures = np.array([_figures(o.posterior, level) for o in outcomes])
-    mean, sd, lower, upper = figures.T
+    posteriors = [o.posterior for o in outcomes]
+    figures = [(np.nan,) * 4 if p is None else (p.mean, p.sd, *p.interval(level)) for p in posteriors]
+    mean, sd, lower, upper = np.array(figures).T
     return {
         "params": candidates,
         **param_columns(candidates),
@@ -146,9 +150,3 @@ def _results(candidates: list[Params], outcomes: list[Outcome], level: float) ->
         "rank": ranks(mean),
         "path": np.array([o.path for o in outcomes]),
     }
-
-
-def _figures(posterior: AUCPosterior | None, level: float) -> Floats:
-    if posterior is None:
-        return np.full(4, np.nan)
-    return np.array([posterior.mean, posterior.sd, *posterior.interval(level)])
