@@ -356,7 +356,7 @@ def test_baselines_stay_independent():
     import ast
     from pathlib import Path
 
-    # cards only draws what it is given, steps only knows scikit-learn's classes.
+    # cards only draws what it is given, model.steps only knows scikit-learn's classes.
     allowed = ("foldless.baselines", "foldless.checks", "foldless.cards", "foldless.model.steps", "foldless.errors")
     for path in Path(folds.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

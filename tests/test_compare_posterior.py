@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeClassifier
 import foldless as fl
 from foldless.comparison.difference import Difference
 from foldless.comparison.joint import LooJoint
-from foldless.comparison.paired import TAIL_DF, PairedEvidence, told_apart_by_ranks, typical_gap, wins
+from foldless.comparison.paired import TAIL_DF, PairedEvidence, typical_gap, wins, with_rank_differences
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.statistic import SeparationStatistic
 
@@ -111,11 +111,11 @@ def test_equal_evidence_gives_equal_chances():
 def test_ranks_tell_the_models_apart():
     """Two estimates that agree while their ranks do not: the level is theirs, the difference that of the ranks."""
     a, b = (statistic(1.2, pair_auc=float(ndtr(d / np.sqrt(2)))) for d in (1.6, 1.0))
-    first, second = told_apart_by_ranks([a, b])
+    first, second = with_rank_differences([a, b])
     assert first.estimate - second.estimate == pytest.approx(0.6, abs=1e-9)
     assert (first.estimate + second.estimate) / 2 == pytest.approx(1.2, abs=1e-9)
     perfect = statistic(3.0, pair_auc=1.0)
-    assert told_apart_by_ranks([a, perfect]) == [a, perfect]
+    assert with_rank_differences([a, perfect]) == [a, perfect]
 
 
 def test_law_of_draws():

@@ -106,12 +106,7 @@ def auc_posterior_from_scores(
     y : array of shape (N,)
         Two classes of any type, or more.
     scores : array of shape (N,), or (N, K) for K > 2 classes, one column for each in sorted order
-    prior : EffectPrior, optional
-    groups : array of shape (N,), optional
-        Labels of dependent rows.
-    pos_label : optional
-        The class that high scores stand for, if not the later one.
-    multi_class : {"ovo", "ovr"}
+    prior, groups, pos_label, multi_class
         As in `auc_posterior`; rows are ranked by the scores as they are.
 
     Examples
@@ -135,9 +130,8 @@ def auc_posterior_from_scores(
     codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=2)
     statistic = statistic_of_scores(z, labels.positive, codes)
     effect = separation_posterior(statistic, EffectPrior.checked(prior))
-    fewest, what = min(statistic.units0, statistic.units1), "rows" if groups is None else "groups"
-    told = on_few_rows(fewest, what)
-    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, told, {"pair_auc": statistic.pair_auc})
+    notes = on_few_rows(min(statistic.units0, statistic.units1), "rows" if groups is None else "groups")
+    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, notes, {"pair_auc": statistic.pair_auc})
 
 
 def _one_column_per_class(scores: Any) -> bool:
@@ -186,12 +180,7 @@ def roc_posterior(
 ) -> ROCPosterior:
     """Posterior of the ROC curve of a fitted linear classifier; parameters as in `auc_posterior`.
 
-    With "loo" the curve is binormal with unequal variances, and its area has the posterior of
-    `auc_posterior`.
-
-    Returns
-    -------
-    ROCPosterior
+    With "loo" the curve is binormal with unequal variances, and its area has the posterior of `auc_posterior`.
     """
     analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior, method))
     return _with_warnings(analysis, analysis.roc)
@@ -225,10 +214,6 @@ def error_posterior(
     covariance : {"common", "per-class"}, optional
         In-sample only: one covariance for both classes (the default), or one for each (Dalton and
         Dougherty 2011). With "loo" each class has its own spread.
-
-    Returns
-    -------
-    ErrorPosterior
     """
     options = Options(groups, sample_weight, pos_label, prior, method)
     if prior is not None and not options.in_sample:
@@ -248,24 +233,18 @@ def diagnose(
 ) -> Diagnosis:
     """What speaks against the answer of `auc_posterior`, each point with its number and what to do.
 
-    Looked at: honest scores (normality and what it does to the AUC, unequal variances, outliers that move the answer,
+    Checked are honest scores (normality and what it does to the AUC, unequal variances, outliers that move the answer,
     perfect order, few rows), the training (steps that saw y, early stops, stand-ins, the in-sample answer), columns
-    (one that knows the label, heavy tails, columns chosen with y, more of them than rows) and rows (copies, exact and
-    near; neighbours in the file that are alike). Nothing is refitted.
+    (one that gives the label away, heavy tails, columns chosen with y, more of them than rows) and rows (copies, exact
+    and near; neighbours in the file that are alike). Nothing is refitted.
 
-    Rows of one subject that are neither next to each other nor nearly equal cannot be told from independent ones:
-    "trust" means that nothing was seen, not that there is nothing. Who knows of groups should pass them.
+    Rows of one subject that are neither next to each other nor nearly equal look like independent ones: "trust" means
+    that nothing was seen, not that there is nothing. If you know of groups, pass them.
 
     Parameters
     ----------
-    estimator : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
-    X, y : the data that it was fitted on
-    groups : array of shape (N,), optional
-        Labels of dependent rows. Copies inside a group are accounted for.
-    sample_weight : array of shape (N,), optional
-        The weights given to ``fit``, if any.
-    pos_label : optional
-        The positive class.
+    estimator, X, y, groups, sample_weight, pos_label
+        As in `auc_posterior`. Copies inside a group are accounted for.
 
     Returns
     -------
@@ -283,8 +262,8 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(60, 20)), np.repeat([0, 1], 30)
     >>> X, y = np.vstack([X, X]), np.r_[y, y]
-    >>> found = fl.diagnose(LogisticRegression().fit(X, y), X, y)
-    >>> found.verdict, found.flagged
+    >>> diagnosis = fl.diagnose(LogisticRegression().fit(X, y), X, y)
+    >>> diagnosis.verdict, diagnosis.flagged
     ('do not use', ('copies',))
     """
     refuse_stream(X, y, "diagnose")

@@ -9,6 +9,7 @@ import numpy as np
 from foldless import checks
 from foldless.errors import InputError, OptimismWarning, PriorError, warn_user
 from foldless.honest import in_sample
+from foldless.laws.moments import ScoreStats
 from foldless.laws.prior import Prior
 from foldless.results.auc import AUCPosterior
 from foldless.results.many import AUCPosteriors
@@ -76,10 +77,6 @@ def auc_posterior_many(
     X, y, prior, pos_label
         As in `cbauc`.
 
-    Returns
-    -------
-    AUCPosteriors
-
     Examples
     --------
     >>> import foldless as fl
@@ -87,6 +84,8 @@ def auc_posterior_many(
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> posteriors = fl.auc_posterior_many(np.eye(10), X[:, :10], y, pos_label=0)
+    >>> len(posteriors), int(np.argmax(posteriors.mean))
+    (10, 2)
     >>> low, high = posteriors.interval()
     >>> low.shape, bool(low[2] > high[9])
     ((10,), True)
@@ -97,20 +96,24 @@ def auc_posterior_many(
     loc = np.asarray(post.location)
     if loc.ndim != 1:
         raise InputError("W must have shape (P, K), one classifier per column: for a single vector use auc_posterior.")
-    warning = in_sample.optimism(np.shape(W)[0], stats.n0 + stats.n1, prior)
-    if warning is not None:
+    notes = _optimism(W, stats, prior)
+    for warning in notes:
         warn_user(warning, OptimismWarning)
-    notes = () if warning is None else (warning,)
     return AUCPosteriors(loc, post.spread, post.df, stats.n0, stats.n1, notes)
+
+
+def _optimism(W: Any, stats: ScoreStats, prior: Prior) -> tuple[str, ...]:
+    warning = in_sample.optimism(np.shape(W)[0], stats.n0 + stats.n1, prior)
+    return () if warning is None else (warning,)
 
 
 def posterior_of_weights(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> tuple[AUCPosterior, str | None]:
     """In-sample posterior along one weight vector on a table that is not in memory, and its warning, if any."""
     _refuse_adaptive(prior, "a table that is not in memory", "Prior.paper(), or load X")
     post, stats = in_sample.posterior_along(X, y, w, prior, pos_label)
-    warning = in_sample.optimism(np.shape(w)[0], stats.n0 + stats.n1, prior)
-    notes = () if warning is None else (warning,)
-    return AUCPosterior.from_effect(post.separation(), "in-sample", stats.n0, stats.n1, notes), warning
+    notes = _optimism(w, stats, prior)
+    post_auc = AUCPosterior.from_effect(post.separation(), "in-sample", stats.n0, stats.n1, notes)
+    return post_auc, next(iter(notes), None)
 
 
 def _adaptive_cbauc(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> Any:

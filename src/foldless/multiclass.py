@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,11 @@ import numpy as np
 from foldless import checks, words
 from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
-from foldless.honest.classes import NO_GROUPS, ClassScores
+from foldless.honest.classes import NO_GROUPS
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import unit_size
+from foldless.laws.effect import SQRT2
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
 
@@ -24,7 +25,8 @@ def posterior_of_scores(
 ) -> MulticlassAUCPosterior:
     """The posterior from honest scores; `counts` are all rows of each class."""
     scores = rows.honest
-    return posterior_of_source(rows, counts, prior, multi_class, scores.provenance.method, notes, details_of(scores))
+    details = {**scores.provenance.details(), "score": scores.score}
+    return _posterior(rows, counts, prior, multi_class, scores.provenance.method, notes, details)
 
 
 def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
@@ -49,50 +51,50 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
     if flat.size:
         raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
     counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-    return posterior_of_source(HeldOutRows(unit_size(z), codes), counts, prior, multi_class, "scores", (), {})
+    return _posterior(HeldOutRows(unit_size(z), codes), counts, prior, multi_class, "scores")
 
 
-def posterior_of_source(
+def _posterior(
     source: EvaluatedRows,
     counts: Mapping[Any, int],
     prior: EffectPrior,
     multi_class: str,
     method: str,
-    notes: tuple[str, ...],
-    details: dict[str, Any],
+    notes: tuple[str, ...] = (),
+    details: Mapping[str, Any] | None = None,
 ) -> MulticlassAUCPosterior:
-    classes = tuple(counts)
+    classes, sizes, total = tuple(counts), tuple(counts.values()), sum(counts.values())
     everyone = range(len(classes))
-    notes = notes + on_few_rows(min(counts.values()), which="smallest")
-    pairs = {(a, b): _of_pair(source, a, b) for a, b in combinations(everyone, 2)}
+    notes = notes + on_few_rows(min(sizes), which="smallest")
+    # Two AUCs for each pair: the score of a ranks rows of a above b, and that of b the other way round.
+    pairs = {
+        (a, b): [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))] for a, b in combinations(everyone, 2)
+    }
     rest = [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
 
     def posterior(components: list[Component], n0: int, n1: int) -> AUCPosterior:
         statistic = average(source, components)
-        more = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
-        return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, more)
+        figures = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
+        return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, figures)
 
-    total = sum(counts.values())
-    pairwise = {
-        (classes[a], classes[b]): posterior(parts, counts[classes[a]], counts[classes[b]])
-        for (a, b), parts in pairs.items()
-    }
-    against = {c: posterior([part], total - counts[c], counts[c]) for c, part in zip(classes, rest, strict=True)}
-    chosen = [c for parts in pairs.values() for c in parts] if multi_class == "ovo" else rest
-    statistic = average(source, chosen)
-    figures = {**details, "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share}
-    effect = separation_posterior(statistic, prior)
-    matrix = PairwisePosteriors(classes, pairwise)
-    return MulticlassAUCPosterior.of_classes(effect, method, multi_class, counts, matrix, against, notes, figures)
-
-
-def _of_pair(source: EvaluatedRows, a: int, b: int) -> list[Component]:
-    """Both AUCs of two classes: the score of a ranks rows of a above b, and that of b the other way round."""
-    return [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
-
-
-def details_of(found: ClassScores) -> dict[str, Any]:
-    return {**found.provenance.details(), "score": found.score}
+    statistic = average(source, list(chain(*pairs.values())) if multi_class == "ovo" else rest)
+    return MulticlassAUCPosterior(
+        separation_posterior(statistic, prior),
+        SQRT2,
+        method,
+        total,
+        total,
+        notes,
+        {**(details or {}), "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share},
+        multi_class=multi_class,
+        classes=classes,
+        counts=sizes,
+        pairwise=PairwisePosteriors(
+            classes,
+            {(classes[a], classes[b]): posterior(parts, sizes[a], sizes[b]) for (a, b), parts in pairs.items()},
+        ),
+        against_rest={classes[k]: posterior([rest[k]], total - sizes[k], sizes[k]) for k in everyone},
+    )
 
 
 def refuse_two_class_options(pos_label: Any, groups: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -39,8 +40,6 @@ def area(fpr: Floats, tpr: Floats, *, anchored: bool) -> float:
 
 Interval = tuple[float, float]
 Bounds = Callable[[float], Interval]
-
-NO_INTERVAL = "its spread over data sets cannot be read off one data set"
 
 
 class AUCEstimate(float):
@@ -88,7 +87,7 @@ class AUCEstimate(float):
         method: str,
         se: float | None = None,
         bounds: Bounds | None = None,
-        reason: str = NO_INTERVAL,
+        reason: str = "its spread over data sets cannot be read off one data set",
         details: Mapping[str, Any] | None = None,
     ) -> AUCEstimate:
         self = super().__new__(cls, value)
@@ -117,7 +116,8 @@ class AUCEstimate(float):
         return results.auc_estimate(self, None if self._bounds is None else self.interval(), self._reason)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (float(self), self.method, self.se, self._bounds, self._reason, dict(self.details))
+        about: dict[str, Any] = {"bounds": self._bounds, "reason": self._reason, "details": dict(self.details)}
+        return partial(AUCEstimate, method=self.method, se=self.se, **about), (float(self),)
 
     def interval(self, level: float = 0.95) -> Interval:
         """Confidence interval, within [0, 1]; an `InputError` gives the reason where there is none."""
@@ -126,12 +126,6 @@ class AUCEstimate(float):
             raise InputError(f"the method {self.method!r} has no interval: {self._reason}.")
         low, high = self._bounds(level)
         return max(0.0, float(low)), min(1.0, float(high))
-
-
-def _rebuild(
-    value: float, method: str, se: float | None, bounds: Bounds | None, reason: str, details: dict[str, Any]
-) -> AUCEstimate:
-    return AUCEstimate(value, method=method, se=se, bounds=bounds, reason=reason, details=details)
 
 
 def _frozen(item: Any) -> Any:

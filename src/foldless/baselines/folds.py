@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from foldless.baselines.estimate import AUCEstimate, Mask, area, rank_auc, student_t
+from foldless.baselines.estimate import AUCEstimate, area, rank_auc, student_t
 from foldless.baselines.scores import (
     Progress,
     Rows,
@@ -16,7 +15,9 @@ from foldless.baselines.scores import (
     as_count,
     as_groups,
     as_sample,
-    estimator_view,
+    direction_scores,
+    fewest_rows,
+    has_both_classes,
     held_out_scores,
     one_of,
     random_source,
@@ -27,53 +28,45 @@ from foldless.baselines.scores import (
 from foldless.checks import Floats
 from foldless.errors import InputError
 
-# ---- The CV-AUC behind the figures of the CBAUC paper, kept apart because it is not cross-validation of the AUC.
+Split = tuple[Rows, Rows]
+
+# The CV-AUC behind the figures of the CBAUC paper differs from the textbook in three ways:
 #
-# It differs from the textbook in three ways:
+# 1. The thresholds of every fold are the training scores of the *full* model (without the intercept), although the
+#    fold's own model has another scale.
+# 2. The sign of the fold's weights is turned so that the positive class has the higher mean on the *test* fold.
+# 3. The curve is integrated from its first to its last point; the corners (0, 0) and (1, 1), and the area there, are
+#    left out.
 #
-# 1. Every fold is thresholded at the training scores of the *full* model (without the intercept),
-#    although the fold's own model lives on another scale.
-# 2. The sign of the fold's weights is turned so that the positive class has the higher mean on the
-#    *test* fold.
-# 3. The curve is integrated between the first and the last of its points; the corners (0, 0) and
-#    (1, 1) are left out, and the area beyond the points with them.
-#
-# With few training rows the first dominates: the full model separates its training scores, and most
-# held-out scores fall into the gap, where there is no threshold. At 10 % of the ovarian data (60
-# splits, the same for all figures) 85 % of them did, and the mean was 0.64; with the corners added
-# 0.66; with each fold's own scores as thresholds 0.96; by the textbook 0.95.
+# With few training rows the first dominates: the full model separates its training scores, and most held-out scores
+# fall into the gap, where there is no threshold. At 10 % of the ovarian data (60 splits, the same for all figures) 85 %
+# of them did, and the mean was 0.64; with the corners added 0.66; with each fold's own scores as thresholds 0.96; by
+# the textbook 0.95.
 
 
 def full_model_thresholds(estimator: Any, sample: Sample) -> Floats:
     """Training scores of the model fitted on every row, falling."""
-    scores = _direction_scores(estimator, sample, np.arange(sample.size), np.arange(sample.size))
-    return np.sort(_upright(scores, sample.positive))[::-1]
+    everything = np.arange(sample.size)
+    return np.sort(_direction_scores(estimator, sample, everything, everything))[::-1]
 
 
 def fold_area(estimator: Any, sample: Sample, thresholds: Floats, train: Rows, test: Rows) -> float:
     """Unanchored area of one fold's points (FPR, TPR) at the full model's thresholds."""
     positive = sample.positive[test]
-    scores = _upright(_direction_scores(estimator, sample, train, test), positive)
+    scores = _direction_scores(estimator, sample, train, test)
     return area(_share_above(scores[~positive], thresholds), _share_above(scores[positive], thresholds), anchored=False)
 
 
 def _direction_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:
-    model = refit(estimator, sample, train)
-    return estimator_view(model, take_rows(sample.X, test), sample.labels.positive_label).scores
-
-
-def _upright(scores: Floats, positive: Mask) -> Floats:
+    """Scores of the test rows, turned so that the positive class has the higher mean."""
+    model, positive = refit(estimator, sample, train), sample.positive[test]
+    scores = direction_scores(model, take_rows(sample.X, test), sample.labels.positive_label)[1]
     return -scores if scores[~positive].mean() > scores[positive].mean() else scores
 
 
 def _share_above(scores: Floats, thresholds: Floats) -> Floats:
     below = np.searchsorted(np.sort(scores), thresholds, side="left")
     return np.asarray(1 - below / scores.size, dtype=np.float64)
-
-
-Split = tuple[Rows, Rows]
-
-POOLED_REASON = "the pooled scores come from different models, so they are not one sample"
 
 
 def cv_auc(
@@ -148,7 +141,7 @@ def cv_auc(
         raise InputError("variant='published' is a mean over folds: use aggregate='mean', or variant='standard'.")
     sample = as_sample(estimator, X, y, pos_label)
     splits = _splits(sample, as_count(folds, "folds", 2), as_count(repeats, "repeats", 1), random_state, groups)
-    _both_classes(sample, splits, test_too=aggregate == "mean")
+    _refuse_one_class(sample, splits, test_too=aggregate == "mean")
     if variant == "published":
         task = partial(fold_area, estimator, sample, full_model_thresholds(estimator, sample))
         return _fold_mean(run_all(task, splits, n_jobs, progress), "cv-published")
@@ -171,48 +164,38 @@ def _pooled(sample: Sample, splits: list[Split], scores: list[Floats], folds: in
     for start in range(0, len(splits), folds):
         rows = np.concatenate([test for _, test in splits[start : start + folds]])
         values.append(rank_auc(sample.positive[rows], np.concatenate(scores[start : start + folds])))
+    reason = "the pooled scores come from different models, so they are not one sample"
     details = {"values": tuple(values)}
-    return AUCEstimate(float(np.mean(values)), method="cv-pooled", reason=POOLED_REASON, details=details)
+    return AUCEstimate(float(np.mean(values)), method="cv-pooled", reason=reason, details=details)
 
 
 def _splits(sample: Sample, folds: int, repeats: int, random_state: Any, groups: Any) -> list[Split]:
-    _enough(sample, folds)
-    rng = random_source(random_state)
-    split = _by_row(sample, folds, rng) if groups is None else _by_group(sample, folds, rng, groups)
-    return [(train, test) for _ in range(repeats) for train, test in split()]
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-
-def _by_row(sample: Sample, folds: int, rng: np.random.RandomState) -> Callable[[], Any]:
-    from sklearn.model_selection import StratifiedKFold
-
-    # One splitter drawing on one source: each call continues it, so repeats differ.
-    return partial(StratifiedKFold(folds, shuffle=True, random_state=rng).split, sample.target, sample.target)
-
-
-def _by_group(sample: Sample, folds: int, rng: np.random.RandomState, groups: Any) -> Callable[[], Any]:
-    from sklearn.model_selection import StratifiedGroupKFold
-
+    _refuse_few_rows(sample, folds)
     codes = as_groups(groups, sample.size)
     n_groups = int(codes.max()) + 1
     if n_groups < folds:
         raise InputError(f"expected at least one group per fold, got {n_groups} groups for {folds} folds: use fewer.")
-    splitter = StratifiedGroupKFold(folds, shuffle=True, random_state=rng)
-    return partial(splitter.split, sample.target, sample.target, codes)
+    # One splitter drawing on one source: each call continues it, so repeats differ.
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    splitter = kind(folds, shuffle=True, random_state=random_source(random_state))
+    together = None if groups is None else codes
+    return [split for _ in range(repeats) for split in splitter.split(codes, sample.target, together)]
 
 
-def _enough(sample: Sample, folds: int) -> None:
-    labels = sample.labels
-    n, label = min((labels.n0, labels.negative_label), (labels.n1, labels.positive_label), key=lambda pair: pair[0])
+def _refuse_few_rows(sample: Sample, folds: int) -> None:
+    n, label = fewest_rows(sample.labels)
     if n >= folds:
         return
     advice = f"use folds={n} or fewer, or leave_pair_out_auc" if n > 1 else "it cannot be held out and trained on too"
     raise InputError(f"expected at least {folds} rows of each class for {folds} folds, got {n} of {label!r}: {advice}.")
 
 
-def _both_classes(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
+def _refuse_one_class(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
     for train, test in splits:
         for part, rows in (("training", train), ("test", test)):
-            if np.ptp(sample.positive[rows].astype(int)) == 0 and (part == "training" or test_too):
+            if not has_both_classes(sample, rows) and (part == "training" or test_too):
                 raise InputError(
                     f"expected both classes in every fold, got a {part} part with one class, as groups keep rows "
                     f"together: use fewer folds, another random_state, or aggregate='pooled'."

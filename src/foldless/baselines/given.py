@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -10,11 +9,9 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtr
 
 from foldless.baselines.estimate import AUCEstimate, Interval, Mask, area, midranks, rank_auc
-from foldless.baselines.scores import linear_scores, one_of, training_scores
-from foldless.checks import Floats, Labels, as_labels, as_scores, as_weights, same_length
+from foldless.baselines.scores import fewest_rows, linear_scores, one_of, training_scores
+from foldless.checks import Floats, as_labels, as_scores, same_length
 from foldless.errors import InputError
-
-APPARENT_REASON = "training scores are optimistic, and an interval around them would hide it"
 
 
 def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) -> AUCEstimate:
@@ -38,10 +35,8 @@ def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = 
     AUCEstimate(0.75, method='resubstitution')
     """
     scores, labels = training_scores(estimator_or_w, X, y, pos_label)
-    return AUCEstimate(rank_auc(labels.positive, scores), method="resubstitution", reason=APPARENT_REASON)
-
-
-BISECTIONS = 60
+    reason = "training scores are optimistic, and an interval around them would hide it"
+    return AUCEstimate(rank_auc(labels.positive, scores), method="resubstitution", reason=reason)
 
 
 def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
@@ -64,7 +59,7 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     scores : array of shape (N,)
         Scores of rows that the classifier was not trained on; training scores give a wrong answer.
     pos_label : label, optional
-        The positive class; by default the later one in sorted order.
+        As in `resubstitution_auc`.
 
     References
     ----------
@@ -124,7 +119,7 @@ def _lower_end(auc: float, z: float, n0: int, n1: int) -> float:
     # auc - theta exceeds z sqrt(V(theta)) at theta = 0 and not at theta = auc, with one crossing
     # between. Bisection also copes with auc = 1, where theta = 1 is a second, useless root.
     low, high = 0.0, auc
-    for _ in range(BISECTIONS):
+    for _ in range(60):
         middle = (low + high) / 2
         outside = auc - middle > z * np.sqrt(_hanley_mcneil(middle, n0, n1))
         low, high = (middle, high) if outside else (low, middle)
@@ -134,11 +129,6 @@ def _lower_end(auc: float, z: float, n0: int, n1: int) -> float:
 def _hanley_mcneil(theta: float, n0: int, n1: int) -> float:
     spread = (1 - theta) / (2 - theta) + theta / (1 + theta)
     return theta * (1 - theta) / (n0 * n1) * (1 + ((n0 + n1) / 2 - 1) * spread)
-
-
-# ---- The plug-in binormal AUC.
-
-PLUG_IN_REASON = "it plugs in training scores, and an interval around them would hide their optimism"
 
 
 def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) -> AUCEstimate:
@@ -164,57 +154,24 @@ def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) 
     AUCEstimate(0.691462, method='binormal')
     """
     scores, labels = training_scores(estimator_or_w, X, y, pos_label)
-    _need_two_rows(labels)
-    z0, z1 = scores[~labels.positive], scores[labels.positive]
-    return AUCEstimate(_plug_in(z0, z1), method="binormal", reason=PLUG_IN_REASON)
-
-
-def _plug_in(z0: Floats, z1: Floats) -> float:
-    size = np.frexp(max(np.abs(z0).max(), np.abs(z1).max()))[1]
-    z0, z1 = np.ldexp(z0, -size), np.ldexp(z1, -size)  # no digit is lost, and no square overflows
+    n, label = fewest_rows(labels)
+    if n < 2:
+        raise InputError(f"binormal_auc needs two rows of each class for a variance, got {n} of class {label!r}.")
+    z = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # no digit is lost, and no square overflows
+    z0, z1 = z[~labels.positive], z[labels.positive]
     distance = z1.mean() - z0.mean()
     spread = np.sqrt(z0.var(ddof=1) + z1.var(ddof=1))
-    # Two point masses: one above the other, or on the same spot.
-    return float(ndtr(distance / spread)) if spread > 0 else float(0.5 + 0.5 * np.sign(distance))
+    # Without spread there are two point masses: one above the other, or on the same spot.
+    value = ndtr(distance / spread) if spread > 0 else 0.5 + 0.5 * np.sign(distance)
+    reason = "it plugs in training scores, and an interval around them would hide their optimism"
+    return AUCEstimate(float(value), method="binormal", reason=reason)
 
 
-def _need_two_rows(labels: Labels) -> None:
-    for n, label in ((labels.n0, labels.negative_label), (labels.n1, labels.positive_label)):
-        if n < 2:
-            raise InputError(f"binormal_auc needs two rows of each class for a variance, got {n} of class {label!r}.")
-
-
-# The paper's prior: zero mean, S = I, mean worth half a row, kappa = P + 2.
-NU = 0.5
-KAPPA_OVER_P = 2
-LARGEST = 1e150  # scores beyond this have no squares
-
-EBAUC_REASON = "it is a posterior mean without the posterior"
-
-
-@dataclass(frozen=True)
-class _Class:
-    """Posterior of one class along w: effective rows and mean of the mean, scatter, degrees of freedom."""
-
-    nu: float
-    mean: float
-    scatter: float
-    df: float
-
-    def upper_tail(self, thresholds: Floats) -> Floats:
-        """Expected share of the class above each threshold: a Student t tail."""
-        scale = np.sqrt(self.df / self.scatter * self.nu / (self.nu + 1))
-        return np.asarray(stdtr(self.df, (self.mean - thresholds) * scale), dtype=np.float64)
+NU = 0.5  # rows that the prior mean is worth, in the paper
 
 
 def ebauc(
-    estimator_or_w: Any,
-    X: Any,
-    y: Any,
-    *,
-    anchored: bool = True,
-    covariance: str = "per-class",
-    pos_label: Any = None,
+    estimator_or_w: Any, X: Any, y: Any, *, anchored: bool = True, covariance: str = "per-class", pos_label: Any = None
 ) -> AUCEstimate:
     """EBAUC: sweep the threshold, take the Bayesian expectation of FPR and TPR, integrate.
 
@@ -231,14 +188,13 @@ def ebauc(
     ----------
     estimator_or_w : fitted linear classifier, pipeline ending in one, or weights of shape (P,)
         For a pipeline the prior is stated in the space of its last step.
-    X, y : training rows and labels
+    X, y, pos_label :
+        As in `resubstitution_auc`.
     anchored : bool
         Close the curve at (0, 0) and (1, 1). False gives the published numbers, which lose the
         area before the first and after the last training score.
     covariance : {"per-class", "common"}
         A covariance for each class (Dalton; the authors' code), or one for both as in CBAUC.
-    pos_label : label, optional
-        The positive class; by default the later one in sorted order.
 
     References
     ----------
@@ -256,31 +212,31 @@ def ebauc(
     True
     """
     one_of(covariance, "covariance", ("per-class", "common"))
-    view, labels = linear_scores(estimator_or_w, X, y, pos_label)
-    w = as_weights(view.w, view.w.size)
-    if not np.abs(view.scores).max() < LARGEST:
+    w, scores, labels = linear_scores(estimator_or_w, X, y, pos_label)
+    if not np.abs(scores).max() < 1e150:
         raise InputError("the squares of the scores overflow: rescale X, for example with StandardScaler.")
-    classes = [_posterior(view.scores[rows], w) for rows in (~labels.positive, labels.positive)]
+    classes = [scores[~labels.positive], scores[labels.positive]]
+    scatters, sizes = [_scatter(z) for z in classes], [z.size for z in classes]
     if covariance == "common":
-        classes = _pooled(classes, float(w @ w), view.scores.size)
-    fpr, tpr = (c.upper_tail(np.sort(view.scores)[::-1]) for c in classes)
+        scatters, sizes = [sum(scatters)] * 2, [scores.size] * 2
+    fpr, tpr = (
+        _share_above(np.sort(scores)[::-1], z, float(w @ w) + scatter, size)
+        for z, scatter, size in zip(classes, scatters, sizes, strict=True)
+    )
     method = "ebauc" if anchored else "ebauc-unanchored"
-    return AUCEstimate(area(fpr, tpr, anchored=anchored), method=method, reason=EBAUC_REASON)
+    reason = "it is a posterior mean without the posterior"
+    return AUCEstimate(area(fpr, tpr, anchored=anchored), method=method, reason=reason)
 
 
-def _posterior(z: Floats, w: Floats) -> _Class:
-    n, mean = z.size, float(z.mean())
-    nu = NU + n
-    scatter = float(w @ w) + float(np.sum((z - mean) ** 2)) + n * NU / nu * mean**2
-    return _Class(nu, n * mean / nu, scatter, _df(n))
+def _scatter(z: Floats) -> float:
+    """w'S*w without the prior's own share w'w."""
+    return float(np.sum((z - z.mean()) ** 2)) + z.size * NU / (z.size + NU) * float(z.mean()) ** 2
 
 
-def _df(n_rows: int) -> float:
+def _share_above(thresholds: Floats, z: Floats, scatter: float, n_rows: int) -> Floats:
+    """Expected share of the class with scores z above each threshold: a Student t tail."""
+    nu = NU + z.size
     # kappa* - P + 1 with kappa* = P + 2 + rows: the number of features drops out.
-    return KAPPA_OVER_P + n_rows + 1
-
-
-def _pooled(classes: list[_Class], prior_scatter: float, n_rows: int) -> list[_Class]:
-    # Each class has counted the prior once; a common covariance has one prior.
-    scatter = sum(c.scatter for c in classes) - prior_scatter
-    return [_Class(c.nu, c.mean, scatter, _df(n_rows)) for c in classes]
+    df = n_rows + 3
+    scale = np.sqrt(df / scatter * nu / (nu + 1))
+    return np.asarray(stdtr(df, (z.size * z.mean() / nu - thresholds) * scale), dtype=np.float64)

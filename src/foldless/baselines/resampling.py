@@ -15,14 +15,13 @@ from foldless.baselines.scores import (
     as_count,
     as_groups,
     as_sample,
+    has_both_classes,
     held_out_scores,
     random_source,
     run_all,
 )
 from foldless.checks import Floats
 from foldless.errors import InputError
-
-# ---- The .632+ bootstrap, for the AUC.
 
 NO_INFORMATION = 0.5
 # 1 - 1/e, the expected share of distinct rows in a bootstrap sample, rounded as in the name.
@@ -52,14 +51,11 @@ def bootstrap632plus_auc(
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or pipeline
-        Cloned for every fit, so it may be fitted or not.
-    X, y : rows and labels
     n_bootstraps : int
         Number of replicates.
     random_state : int, RandomState, Generator or None
         Draws the replicates.
-    n_jobs, progress, pos_label :
+    estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
 
     Returns
@@ -83,9 +79,14 @@ def bootstrap632plus_auc(
     True
     """
     sample = as_sample(estimator, X, y, pos_label)
-    _need_two_rows(sample)
+    if min(sample.labels.n0, sample.labels.n1) < 2:
+        raise InputError(
+            f"the bootstrap needs at least two rows of each class, got {sample.labels.n0} and {sample.labels.n1}: "
+            f"a single row is in every replicate and can never be held out; collect more rows."
+        )
     bags = _bags(sample, as_count(n_bootstraps, "n_bootstraps", 1), random_state)
-    splits = [(bag, out) for bag in bags if _both_classes(sample, out := _out_of_bag(sample, bag))]
+    splits = [(bag, np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)) for bag in bags]
+    splits = [(bag, out_of_bag) for bag, out_of_bag in splits if has_both_classes(sample, out_of_bag)]
     if not splits:
         raise InputError(f"no row of some class was left out in {n_bootstraps} replicates: raise n_bootstraps.")
     everything = np.arange(sample.size)
@@ -95,17 +96,13 @@ def bootstrap632plus_auc(
 
 
 def _combined(apparent: float, out_of_bag: float, n_used: int) -> AUCEstimate:
-    rate, weight = _weight(apparent, out_of_bag)
+    # The relative overfitting rate decides how much the out-of-bag AUC counts.
+    lost = apparent - max(out_of_bag, NO_INFORMATION)
+    rate = lost / (apparent - NO_INFORMATION) if lost > 0 and apparent > NO_INFORMATION else 0.0
+    weight = SHARE / (1 - (1 - SHARE) * rate)
     value = (1 - weight) * apparent + weight * max(out_of_bag, NO_INFORMATION)
     details = {"resubstitution": apparent, "out_of_bag": out_of_bag, "overfitting_rate": rate, "weight": weight}
     return AUCEstimate(value, method="bootstrap-632+", details={**details, "n_used": n_used})
-
-
-def _weight(apparent: float, out_of_bag: float) -> tuple[float, float]:
-    """Relative overfitting rate, and the weight that it gives to the out-of-bag AUC."""
-    lost = apparent - max(out_of_bag, NO_INFORMATION)
-    rate = lost / (apparent - NO_INFORMATION) if lost > 0 and apparent > NO_INFORMATION else 0.0
-    return rate, SHARE / (1 - (1 - SHARE) * rate)
 
 
 def _bags(sample: Sample, n_bootstraps: int, random_state: Any) -> list[Rows]:
@@ -116,28 +113,8 @@ def _bags(sample: Sample, n_bootstraps: int, random_state: Any) -> list[Rows]:
     return [np.concatenate([rng.choice(rows, rows.size) for rows in classes]) for _ in range(n_bootstraps)]
 
 
-def _out_of_bag(sample: Sample, bag: Rows) -> Rows:
-    return np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)
-
-
-def _both_classes(sample: Sample, rows: Rows) -> bool:
-    return bool(0 < np.count_nonzero(sample.positive[rows]) < rows.size)
-
-
 def _split_auc(estimator: Any, sample: Sample, train: Rows, test: Rows) -> float:
     return rank_auc(sample.positive[test], held_out_scores(estimator, sample, train, test))
-
-
-def _need_two_rows(sample: Sample) -> None:
-    if min(sample.labels.n0, sample.labels.n1) < 2:
-        raise InputError(
-            f"the bootstrap needs at least two rows of each class, got {sample.labels.n0} and {sample.labels.n1}: "
-            f"a single row is in every replicate and can never be held out; collect more rows."
-        )
-
-
-LOO_REASON = "the scores come from N different models, so they are not one sample"
-PAIR_REASON = "its pairs share rows and models, so they are not a sample of independent values"
 
 
 def loo_auc(
@@ -153,20 +130,16 @@ def loo_auc(
 ) -> AUCEstimate:
     """AUC of the pooled leave-one-out scores: each row scored by a model fitted without it.
 
-    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one
-    row of a class has a slightly smaller prior for that class, and scores that row lower.
-    `leave_pair_out_auc` does not have this bias.
+    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one row of a class has a
+    slightly smaller prior for that class, and scores that row lower. `leave_pair_out_auc` does not have this bias.
 
     Parameters
     ----------
-    estimator : scikit-learn classifier or pipeline
-        Cloned for every fit, so it may be fitted or not.
-    X, y : rows and labels
     groups : array of shape (N,), optional
         All rows of a group are left out together.
     sample_weight : array of shape (N,), optional
         Passed to fit; the AUC itself is not weighted.
-    n_jobs, progress, pos_label :
+    estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
 
     Returns
@@ -190,11 +163,12 @@ def loo_auc(
     _trainable(sample, codes, np.arange(codes.max() + 1)[:, None])
     tasks = [(np.array([g]), rows) for g, rows in enumerate(_parts(codes))]
     scores = np.empty(sample.size)
-    found = run_all(partial(_scores_without, estimator, sample, codes), tasks, n_jobs, progress)
-    for (_, rows), values in zip(tasks, found, strict=True):
+    held_out = run_all(partial(_scores_without, estimator, sample, codes), tasks, n_jobs, progress)
+    for (_, rows), values in zip(tasks, held_out, strict=True):
         scores[rows] = values
     value = rank_auc(sample.positive, scores)
-    return AUCEstimate(value, method="leave-one-out", reason=LOO_REASON, details={"scores": scores})
+    reason = "the scores come from N different models, so they are not one sample"
+    return AUCEstimate(value, method="leave-one-out", reason=reason, details={"scores": scores})
 
 
 def leave_pair_out_auc(
@@ -217,14 +191,12 @@ def leave_pair_out_auc(
 
     Parameters
     ----------
-    estimator, X, y, groups, sample_weight :
-        As in `loo_auc`.
     max_pairs : int, optional
         Draw this many pairs at random, without replacement, when there are more.
     random_state : int, RandomState, Generator or None
         Chooses those pairs.
-    n_jobs, progress, pos_label :
-        As in `cv_auc`.
+    estimator, X, y, groups, sample_weight, n_jobs, progress, pos_label :
+        As in `loo_auc`.
 
     Returns
     -------
@@ -252,7 +224,8 @@ def leave_pair_out_auc(
     tasks = [(key, pairs[part]) for key, part in zip(keys, _parts(owner.ravel()), strict=True)]
     wins = np.concatenate(run_all(partial(_wins, estimator, sample, codes), tasks, n_jobs, progress))
     details = {"n_pairs": len(pairs), "n_refits": len(tasks)}
-    return AUCEstimate(float(wins.mean()), method="leave-pair-out", reason=PAIR_REASON, details=details)
+    reason = "its pairs share rows and models, so they are not a sample of independent values"
+    return AUCEstimate(float(wins.mean()), method="leave-pair-out", reason=reason, details=details)
 
 
 def _pairs(sample: Sample, max_pairs: int | None, random_state: Any) -> Rows:

@@ -27,26 +27,14 @@ from foldless.checks import (
     sane_length,
 )
 from foldless.errors import EstimatorError, InputError
+from foldless.model.steps import is_estimator
 
-# ---- Scores of a fitted classifier or of a weight vector: the one place that looks inside estimators.
-#
-# Scores always point towards the positive class: for an estimator, choosing its first class as
-# `pos_label` turns the score as well (scikit-learn's scorers do the same), so the AUC of an
-# estimator does not depend on which class is called positive. A bare weight vector carries no
-# labels; there the AUC becomes one minus itself.
+# Scores always point towards the positive class: for an estimator, choosing its first class as `pos_label` turns the
+# score as well (scikit-learn's scorers do the same), so the AUC of an estimator does not depend on which class is
+# called positive. A bare weight vector carries no labels; there the AUC becomes one minus itself.
 
-
-@dataclass(frozen=True)
-class Direction:
-    """A linear classifier as a direction: its weights, and the scores without the intercept."""
-
-    w: Floats
-    scores: Floats
-
-
-def is_estimator(model: Any) -> bool:
-    """True for an object with scikit-learn's fit or scoring methods."""
-    return any(hasattr(model, name) for name in ("fit", "decision_function", "predict_proba"))
+Rows = npt.NDArray[np.intp]
+Progress = Callable[[int, int], object]
 
 
 def as_table(X: Any) -> Any:
@@ -56,21 +44,21 @@ def as_table(X: Any) -> Any:
 
 def training_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Floats, Labels]:
     """Scores of every row by a fitted estimator or a weight vector, with the labels."""
-    labels = model_labels(model, X, y, pos_label)
+    labels = _labels(model, X, y, pos_label)
     if is_estimator(model):
         return estimator_scores(model, as_table(X), labels.positive_label), labels
-    return _vector_view(model, X).scores, labels
+    return _vector_scores(model, X)[1], labels
 
 
-def linear_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Direction, Labels]:
-    """The same for methods that need the direction itself, not only the scores."""
-    labels = model_labels(model, X, y, pos_label)
+def linear_scores(model: Any, X: Any, y: Any, pos_label: Any) -> tuple[Floats, Floats, Labels]:
+    """Weights, scores without the intercept, and labels, for methods that need a linear classifier."""
+    labels = _labels(model, X, y, pos_label)
     if is_estimator(model):
-        return estimator_view(model, as_table(X), labels.positive_label), labels
-    return _vector_view(model, X), labels
+        return *direction_scores(model, as_table(X), labels.positive_label), labels
+    return *_vector_scores(model, X), labels
 
 
-def model_labels(model: Any, X: Any, y: Any, pos_label: Any) -> Labels:
+def _labels(model: Any, X: Any, y: Any, pos_label: Any) -> Labels:
     """Labels of y, checked against X and against the classes of a fitted estimator."""
     labels = as_labels(y, pos_label=pos_label, classes=_classes(model) if is_estimator(model) else None)
     same_length(as_table(X).shape[0], labels.positive.size)
@@ -81,9 +69,10 @@ def _classes(model: Any) -> Array:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    name = _name(model)
     if isinstance(model, type):
+        name = model.__name__
         raise EstimatorError(f"expected a fitted {name}, got the class itself: create and fit it, {name}().fit(X, y).")
+    name = type(model).__name__
     try:
         check_is_fitted(model)
     except NotFittedError as err:
@@ -105,11 +94,12 @@ def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
         scores = np.asarray(_called(model.predict_proba, X), dtype=np.float64)[:, column]
     else:
         raise EstimatorError(
-            f"expected decision_function or predict_proba, got a {_name(model)} with neither: "
+            f"expected decision_function or predict_proba, got a {type(model).__name__} with neither: "
             f"AUC needs scores, choose a classifier that gives them."
         )
     if not np.all(np.isfinite(scores)):
-        raise InputError(f"{_name(model)} gave NaN or infinite scores: check X for extreme values and rescale it.")
+        name = type(model).__name__
+        raise InputError(f"{name} gave NaN or infinite scores: check X for extreme values and rescale it.")
     return scores
 
 
@@ -120,22 +110,22 @@ def _called(score: Any, X: Any) -> Any:
         raise InputError(f"X cannot be scored: {str(err).strip().splitlines()[0]}") from err
 
 
-def estimator_view(model: Any, X: Any, positive_label: Any) -> Direction:
-    """Direction and scores in the space where the weights live: behind the transformers of a pipeline."""
+def direction_scores(model: Any, X: Any, positive_label: Any) -> tuple[Floats, Floats]:
+    """Weights and scores in the space where the weights live: behind the transformers of a pipeline."""
     model = getattr(model, "best_estimator_", model)
     last, Z = model, X
     if hasattr(model, "steps"):
         last, Z = model[-1], model[:-1].transform(X) if len(model.steps) > 1 else X
     M = as_matrix(Z)
     w = _coefficients(last, M.shape[1]) * _sign(model, positive_label)
-    return Direction(w, _project(M, w))
+    return w, _project(M, w)
 
 
 def _coefficients(model: Any, n_features: int) -> Floats:
     coef = getattr(model, "coef_", None)
     if coef is None:
         raise EstimatorError(
-            f"expected a linear classifier with coef_, got a {_name(model)}: "
+            f"expected a linear classifier with coef_, got a {type(model).__name__}: "
             f"pass a linear one, or use a baseline that needs scores only."
         )
     w = np.asarray(coef.toarray() if is_sparse(coef) else coef, dtype=np.float64)
@@ -151,13 +141,13 @@ def _sign(model: Any, positive_label: Any) -> float:
     return 1.0 if model.classes_[1] == positive_label else -1.0
 
 
-def _vector_view(w: Any, X: Any) -> Direction:
+def _vector_scores(w: Any, X: Any) -> tuple[Floats, Floats]:
     M = as_matrix(X)
     weights = as_weights(w, M.shape[1])
     if weights.ndim == 2 and weights.shape[1] > 1:
         raise InputError(f"w must be one weight vector, got {weights.shape[1]} columns: pass them one at a time.")
     weights = sane_length(weights.ravel())
-    return Direction(weights, _project(M, weights))
+    return weights, _project(M, weights)
 
 
 def _project(M: Any, w: Floats) -> Floats:
@@ -166,14 +156,6 @@ def _project(M: Any, w: Floats) -> Floats:
         scores = np.asarray(M @ w, dtype=np.float64)
     finite_scores(scores, M)
     return scores
-
-
-def _name(model: Any) -> str:
-    return model.__name__ if isinstance(model, type) else type(model).__name__
-
-
-Rows = npt.NDArray[np.intp]
-Progress = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -213,22 +195,29 @@ def as_groups(groups: Any, n_rows: int) -> Rows:
     return np.arange(n_rows) if groups is None else group_codes(groups, n_rows)
 
 
+def fewest_rows(labels: Labels) -> tuple[int, Any]:
+    """Size and name of the smaller class."""
+    return min((labels.n0, labels.negative_label), (labels.n1, labels.positive_label), key=lambda each: each[0])
+
+
+def has_both_classes(sample: Sample, rows: Rows) -> bool:
+    """Whether some of these rows are positive and some negative."""
+    return bool(0 < np.count_nonzero(sample.positive[rows]) < rows.size)
+
+
 def refit(estimator: Any, sample: Sample, rows: Rows) -> Any:
     """A clone of the estimator, fitted on these rows (repeated rows count as often as they appear)."""
     from sklearn.base import clone
 
-    extra = {} if sample.weights is None else {_weight_argument(estimator): sample.weights[rows]}
+    # A pipeline hands fit arguments only to a step that is named.
+    step = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
+    extra = {} if sample.weights is None else {f"{step}sample_weight": sample.weights[rows]}
     try:
         return clone(estimator).fit(take_rows(sample.X, rows), sample.target[rows], **extra)
     except Exception as err:  # anything that an estimator may say about some of the rows
         reason = (str(err).strip() or type(err).__name__).splitlines()[0]
         name = type(estimator).__name__
         raise InputError(f"{name} could not be fitted on {len(rows)} of the rows: {reason}") from err
-
-
-def _weight_argument(estimator: Any) -> str:
-    # A pipeline hands fit arguments only to a step that is named.
-    return f"{estimator.steps[-1][0]}__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
 
 
 def held_out_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from foldless.analysis import Options
-from foldless.cards import results
 from foldless.checks import as_number
 from foldless.comparison.difference import Difference
 from foldless.comparison.joint import Judged, judged
 from foldless.errors import InputError
-from foldless.results.auc import AUCPosterior
-
-Method = Literal["auto", "loo", "in-sample"]
+from foldless.estimate import Method
+from foldless.results.auc import AUCPosterior, ShownAsCard
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison:
+class Comparison(ShownAsCard):
     """Posterior of the difference AUC_a - AUC_b of two classifiers on the same rows.
 
     Attributes
@@ -34,10 +32,8 @@ class Comparison:
     correlation : float
         How the errors of the two estimates go together; the closer to 1, the smaller the differences that show.
     names : (str, str)
-    method : str
-        "loo", "loo-surrogate" or "in-sample".
-    notes : tuple of str
-        What a reader of the number must know.
+    method, notes
+        As in `AUCPosterior`.
     """
 
     difference: Difference
@@ -48,6 +44,7 @@ class Comparison:
     names: tuple[str, str]
     method: str
     notes: tuple[str, ...] = ()
+    _card = "comparison"
 
     @property
     def prob_a_better(self) -> float:
@@ -106,9 +103,6 @@ class Comparison:
             f"P({self.names[1]} better)={b:.3f}, method={self.method!r})"
         )
 
-    def _repr_html_(self) -> str:
-        return results.comparison(self)
-
 
 def compare(
     a: Any,
@@ -143,10 +137,6 @@ def compare(
     names : pair of str
         What to call the two.
 
-    Returns
-    -------
-    Comparison
-
     Examples
     --------
     >>> import foldless as fl
@@ -163,24 +153,27 @@ def compare(
     (0.0, 0.0)
     """
     rope = checked_rope(rope)
-    first, second = checked_names(names)
-    found = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
-    return comparison_of(found, first, second, rope)
+    pair = (names,) if isinstance(names, str) else tuple(str(each) for each in names)
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise InputError(f"names must be two different names, got {names!r}.")
+    first, second = pair
+    both = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    return _comparison(both, first, second, rope)
 
 
-def comparison_of(found: Judged, first: str, second: str, rope: float) -> Comparison:
+def _comparison(models: Judged, first: str, second: str, rope: float) -> Comparison:
     """The comparison of two of the judged models."""
-    order = list(found.posteriors)
+    order = list(models.posteriors)
     i, j = order.index(first), order.index(second)
     return Comparison(
-        found.joint.difference(i, j),
+        models.joint.difference(i, j),
         rope,
-        found.posteriors[first],
-        found.posteriors[second],
-        found.joint.correlation(i, j),
+        models.posteriors[first],
+        models.posteriors[second],
+        models.joint.correlation(i, j),
         (first, second),
-        found.method,
-        found.notes,
+        models.method,
+        models.notes,
     )
 
 
@@ -190,14 +183,6 @@ def checked_rope(rope: Any) -> float:
     if not 0 <= value < 1:
         raise InputError(f"rope must be a difference of AUCs from 0 to 1, such as 0.01, got {rope!r}.")
     return value
-
-
-def checked_names(names: Any) -> tuple[str, str]:
-    """Two different names."""
-    found = (names,) if isinstance(names, str) else tuple(str(each) for each in names)
-    if len(found) != 2 or found[0] == found[1]:
-        raise InputError(f"names must be two different names, got {names!r}.")
-    return found[0], found[1]
 
 
 @dataclass(frozen=True)
@@ -210,7 +195,7 @@ class Ranked:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Ranking:
+class Ranking(ShownAsCard):
     """Classifiers on the same rows, the most likely best first.
 
     Attributes
@@ -224,6 +209,7 @@ class Ranking:
 
     models: tuple[Ranked, ...]
     judged: Judged
+    _card = "ranking"
 
     @property
     def best(self) -> str:
@@ -247,29 +233,22 @@ class Ranking:
 
     def between(self, a: str, b: str, *, rope: float = 0.0) -> Comparison:
         """The comparison of two of the models, as `compare` has it."""
+        choices = ", ".join(self.judged.posteriors)
         for name in (a, b):
             if name not in self.judged.posteriors:
-                raise InputError(f"there is no model {name!r}: choose from {', '.join(self.judged.posteriors)}.")
+                raise InputError(f"there is no model {name!r}: choose from {choices}.")
         if a == b:
-            raise InputError(f"a model is not compared with itself: choose two of {', '.join(self.judged.posteriors)}.")
-        return comparison_of(self.judged, a, b, checked_rope(rope))
+            raise InputError(f"a model is not compared with itself: choose two of {choices}.")
+        return _comparison(self.judged, a, b, checked_rope(rope))
 
     def summary(self, level: float = 0.95) -> list[dict[str, Any]]:
         """One plain dict per model, best first."""
-        return [self._row(rank, model, level) for rank, model in enumerate(self.models, 1)]
-
-    def _row(self, rank: int, model: Ranked, level: float) -> dict[str, Any]:
-        low, high = model.auc.interval(level)
-        return {
-            "rank": rank,
-            "name": model.name,
-            "prob_best": model.prob_best,
-            "auc": model.auc.mean,
-            "level": level,
-            "low": low,
-            "high": high,
-            "method": model.auc.method,
-        }
+        rows = []
+        for rank, model in enumerate(self.models, 1):
+            low, high = model.auc.interval(level)
+            row = {"rank": rank, "name": model.name, "prob_best": model.prob_best, "auc": model.auc.mean}
+            rows.append({**row, "level": level, "low": low, "high": high, "method": model.auc.method})
+        return rows
 
     def __repr__(self) -> str:
         wide = max(len("model"), *(len(model.name) for model in self.models))
@@ -280,9 +259,6 @@ class Ranking:
             for r in rows
         ]
         return "\n".join([f"    {'model':<{wide}}  P(best)  AUC    95% interval", *lines])
-
-    def _repr_html_(self) -> str:
-        return results.ranking(self)
 
 
 def compare_many(
@@ -305,10 +281,6 @@ def compare_many(
     X, y, method, prior, groups, sample_weight, pos_label
         As in `compare`.
 
-    Returns
-    -------
-    Ranking
-
     Examples
     --------
     >>> import foldless as fl
@@ -330,7 +302,7 @@ def compare_many(
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
         raise InputError("two models have the same name: name each differently.")
-    found = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
-    chances = found.joint.prob_best()
-    ranked = [Ranked(name, post, float(p)) for (name, post), p in zip(found.posteriors.items(), chances, strict=True)]
-    return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), found)
+    together = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    chances = zip(together.posteriors.items(), together.joint.prob_best(), strict=True)
+    ranked = [Ranked(name, post, float(p)) for (name, post), p in chances]
+    return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), together)

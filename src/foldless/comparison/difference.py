@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats, as_numbers, as_probabilities, in_open_interval
-from foldless.errors import InputError
+from foldless.checks import Floats, as_numbers, as_probabilities
+from foldless.results.auc import WithQuantiles, drawn
 
 # Probabilities at which knots are placed, evenly spaced in log odds: fine in the tails as in the middle.
 KNOTS = 1 / (1 + np.exp(-np.linspace(-16.0, 16.0, 401)))
 
 
 @dataclass(frozen=True, eq=False)
-class Difference:
+class Difference(WithQuantiles):
     """Posterior of a difference of two AUCs: its cdf is linear between `points`.
 
     Two classifiers that give all rows the same scores differ by exactly 0: `Difference.none()`, all of whose
@@ -81,17 +81,6 @@ class Difference:
         within = np.square(np.diff(self.points)) / 12
         return float(np.sqrt(np.diff(self.below) @ (np.square(self._middles - self.mean) + within)))
 
-    @property
-    def median(self) -> float:
-        """Posterior median."""
-        return float(self.ppf(0.5))
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Central credible interval."""
-        tail = (1 - in_open_interval(level, "level")) / 2
-        low, high = self.ppf(np.array([tail, 1 - tail]))
-        return float(low), float(high)
-
     def cdf(self, x: Any) -> Floats:
         """Posterior probability that the difference is at most `x`."""
         return self._probability_up_to(as_numbers(x, "x"), "right")
@@ -113,11 +102,7 @@ class Difference:
 
     def sample(self, size: Any = None, rng: np.random.Generator | int | None = None) -> Floats:
         """Random draws from the posterior."""
-        try:
-            uniform = np.random.default_rng(rng).random(size)
-        except (TypeError, ValueError) as err:
-            raise InputError(f"sample takes a size or shape and a seed or generator, got {size!r}, {rng!r}.") from err
-        return self.ppf(uniform)
+        return self.ppf(drawn(lambda source: source.random(size), size, rng))
 
     def beyond(self, rope: float) -> tuple[float, float, float]:
         """Probabilities that the difference is above `rope`, within [-rope, rope], and below -rope."""

@@ -32,11 +32,11 @@ DRAWS = 1 << 14
 
 @dataclass(frozen=True, eq=False)
 class InSampleJoint:
-    """Joint posterior of the AUCs of K classifiers: `auc` holds draws, one column per classifier."""
+    """Joint posterior of the AUCs of K classifiers."""
 
-    auc: Floats
-    delta: Floats
-    first: tuple[int, ...]  # for each classifier the first one with the same direction
+    delta: Floats  # (DRAWS, K) draws of the separations
+    first: tuple[int, ...]  # for each classifier, one that stands for all with its direction
+    rank: tuple[int, ...]  # place of each classifier in an order that does not depend on how the user names them
 
     def correlation(self, a: int, b: int) -> float:
         """Correlation of the two separations under the posterior."""
@@ -46,9 +46,10 @@ class InSampleJoint:
         """Posterior of AUC_a - AUC_b."""
         if self.first[a] == self.first[b]:
             return Difference.none()
-        if a > b:
+        if self.rank[a] > self.rank[b]:
             return self.difference(b, a).mirrored()
-        return Difference.of_draws(self.auc[:, a] - self.auc[:, b])
+        first, second = ndtr(self.delta[:, [a, b]] / SQRT2).T
+        return Difference.of_draws(first - second)
 
     def prob_best(self) -> Floats:
         """For each classifier, the probability that it has the largest AUC; those with one direction share it."""
@@ -58,39 +59,27 @@ class InSampleJoint:
         return np.array([share[k] / self.first.count(k) for k in self.first])
 
 
-@dataclass(frozen=True, eq=False)
-class Reordered:
-    """A joint posterior whose classifiers were put into an order of their own, asked in the order of the user."""
-
-    joint: InSampleJoint
-    place: tuple[int, ...]
-
-    def correlation(self, a: int, b: int) -> float:
-        """As `InSampleJoint.correlation`."""
-        return self.joint.correlation(self.place[a], self.place[b])
-
-    def difference(self, a: int, b: int) -> Difference:
-        """As `InSampleJoint.difference`."""
-        return self.joint.difference(self.place[a], self.place[b])
-
-    def prob_best(self) -> Floats:
-        """As `InSampleJoint.prob_best`."""
-        return self.joint.prob_best()[list(self.place)]
-
-
-def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> Reordered:
+def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
     """Joint posterior of classifiers on their training rows.
 
-    The draws must not depend on the order in which the classifiers are named, so they are sorted first.
+    The draws must not depend on the order in which the classifiers are named, so they are drawn in an order of their
+    own.
     """
     if prior.family == "adaptive":
         raise PriorError(
             "Prior.adaptive() has no joint posterior of two classifiers: use Prior.paper(), or method='loo'."
         )
-    found = [_Along(view, view_posterior(view, prior)) for view in views]
-    order = sorted(range(len(found)), key=lambda k: found[k].key)
-    joint = _joint([found[k] for k in order], prior)
-    return Reordered(joint, tuple(order.index(k) for k in range(len(found))))
+    given = [_Along(view, view_posterior(view, prior)) for view in views]
+    order = sorted(range(len(given)), key=lambda k: given[k].key)
+    models = [given[k] for k in order]
+    C = np.eye(len(models))
+    for a, one in enumerate(models):
+        for b, other in enumerate(models[:a]):
+            C[a, b] = C[b, a] = _correlation(one, other, prior)
+    first = [int(np.argmax(row[: k + 1] >= 1 - SAME)) for k, row in enumerate(C)]
+    rank = [order.index(k) for k in range(len(order))]
+    delta = _draws(models, C)[:, first]
+    return InSampleJoint(delta[:, rank], tuple(order[first[k]] for k in rank), tuple(rank))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,18 +104,6 @@ class _Along:
         return np.asarray((self.view.scores() - self.view.intercept) / self.posterior.unit)
 
 
-def _joint(models: list[_Along], prior: Prior) -> InSampleJoint:
-    K = len(models)
-    C = np.eye(K)
-    for a in range(K):
-        for b in range(a):
-            C[a, b] = C[b, a] = _correlation(models[a], models[b], prior)
-    first = tuple(next(j for j in range(k + 1) if j == k or C[k, j] >= 1 - SAME) for k in range(K))
-    delta = _draws(models, C)
-    delta = delta[:, list(first)]
-    return InSampleJoint(np.asarray(ndtr(delta / SQRT2)), delta, first)
-
-
 def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
     """Correlation s_ab / sqrt(s_aa s_bb) of the scores under S*, from the scale along w_a - w_b."""
     if _one_space(a.view, b.view):
@@ -135,24 +112,20 @@ def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
             return 1.0
     else:
         gap, X = np.concatenate([a.weights, -b.weights]), None
-        _comparable(a, b, prior)
+        _refuse_incomparable(a, b, prior)
     between = score_posterior(X, a.view.labels.positive, gap, a.scores - b.scores, prior)
     return float(np.clip(1 - between.unit**2 / 2, -1.0, 1.0))
 
 
-def _comparable(a: _Along, b: _Along, prior: Prior) -> None:
-    """Classifiers on different columns: side by side these must mean the same to the prior as each on its own."""
-    if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not _scalar(prior):
+def _refuse_incomparable(a: _Along, b: _Along, prior: Prior) -> None:
+    """Classifiers on different columns need a prior that treats these side by side as it treats each on its own."""
+    scalar = all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale))
+    scalar = scalar and (prior.kappa_counts_from_p or prior.family == "known")
+    if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not scalar:
         raise PriorError(
             f"the classifiers see different columns (or the same on another scale), for which {prior.name} has no "
             f"common posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
         )
-
-
-def _scalar(prior: Prior) -> bool:
-    return all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale)) and (
-        prior.kappa_counts_from_p or prior.family == "known"
-    )
 
 
 def _one_space(a: LinearView, b: LinearView) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.comparison.difference import KNOTS, Difference
-from foldless.comparison.in_sample import in_sample_joint
+from foldless.comparison.in_sample import InSampleJoint, in_sample_joint
 from foldless.comparison.paired import LEAST, TAIL_DF, PairedEvidence, center, paired_evidence, typical_gap, wins
 from foldless.errors import InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
@@ -22,7 +22,7 @@ from foldless.laws.prior import Prior
 from foldless.results.auc import AUCPosterior
 from foldless.tables import refuse_stream
 
-# ---- The joint posterior of two separations from honest scores, on a grid.
+# The joint posterior of two separations from honest scores, on a grid:
 #
 #     (dhat_a, dhat_b) | (delta_a, delta_b) ~ bivariate t with covariance V(delta_a, delta_b)
 #
@@ -49,15 +49,17 @@ class LooJoint:
         """Correlation of the errors of the two estimates, at the estimates."""
         if self.evidence.same(a, b):
             return 1.0
-        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
-        va, vb, c = (
-            float(self.evidence.covariance(i, j, x, y))
-            for i, j, x, y in ((a, a, da, da), (b, b, db, db), (a, b, da, db))
-        )
+        va, vb, c = self._at_estimates(a, b)
         return c / float(np.sqrt(va * vb))
 
+    def _at_estimates(self, a: int, b: int) -> tuple[float, float, float]:
+        """Variances and covariance of the two estimates, at the estimates."""
+        at = {k: center(self.evidence.statistics[k]) for k in (a, b)}
+        va, vb, c = (float(self.evidence.covariance(i, j, at[i], at[j])) for i, j in ((a, a), (b, b), (a, b)))
+        return va, vb, c
+
     def difference(self, a: int, b: int) -> Difference:
-        """Posterior of AUC_a - AUC_b. The pair is taken in one fixed order, so that both ways agree to the last bit."""
+        """Posterior of AUC_a - AUC_b; computed in one fixed order, so that both orders agree to the last bit."""
         if self.evidence.same(a, b):
             return Difference.none()
         if _key(self.evidence.statistics[a]) > _key(self.evidence.statistics[b]):
@@ -67,30 +69,25 @@ class LooJoint:
     def _of_two(self, a: int, b: int) -> Difference:
         apart = np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
         statistics = [self.evidence.statistics[k] for k in (a, b)]
-        if any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics):
-            middle, gap = _wide_grid(LEAST * apart)
-            log_density = self._order_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
-        else:
-            middle, gap = self._fitting_grid(a, b)
-            log_density = self._margin_evidence(a, b, middle[:, None] + gap / 2, middle[:, None] - gap / 2)
+        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics)
+        middle, gap = _wide_grid(LEAST * apart) if in_order else self._fitting_grid(a, b)
         delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
+        log_density = (self._order_evidence if in_order else self._margin_evidence)(a, b, delta_a, delta_b)
         scale = apart * typical_gap(middle[:, None])
-        log_density = log_density + _log_t(gap / scale, TAIL_DF) - np.log(scale)
+        log_t = -(TAIL_DF + 1) / 2 * np.log1p(np.square(gap / scale) / TAIL_DF)
+        log_density = log_density + log_t - np.log(scale)
         log_density = log_density + 0.5 * (self.prior.log_density(delta_a) + self.prior.log_density(delta_b))
         return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
 
     def prob_best(self) -> Floats:
         """For each model, the probability that it has the largest AUC; models that are one share it."""
-        kept = [k for k in range(len(self.evidence.statistics)) if not any(self.evidence.same(k, j) for j in range(k))]
-        firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in range(len(self.evidence.statistics))]
-        chance = dict(zip(kept, self._wins(kept), strict=True))
+        everyone = range(len(self.evidence.statistics))
+        kept = [k for k in everyone if not any(self.evidence.same(k, j) for j in range(k))]
+        firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in everyone]
+        # Of two models the answer is that of `compare`.
+        shares = self.difference(*kept).beyond(0.0)[::2] if len(kept) == 2 else wins(self.evidence.among(kept))
+        chance = dict(zip(kept, shares, strict=True))
         return np.array([chance[j] / firsts.count(j) for j in firsts])
-
-    def _wins(self, kept: list[int]) -> Floats:
-        if len(kept) != 2:
-            return wins(self.evidence.among(kept))
-        first, _, second = self.difference(*kept).beyond(0.0)  # one question, one answer
-        return np.array([first, second])
 
     def _margin_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
         E = self.evidence
@@ -115,9 +112,8 @@ class LooJoint:
 
     def _fitting_grid(self, a: int, b: int) -> tuple[Floats, Floats]:
         """Means of the two separations (M,) and differences (M, G), which follow the ridge of the likelihood."""
-        E, da, db = self.evidence, *(center(self.evidence.statistics[k]) for k in (a, b))
-        va, vb = float(E.covariance(a, a, da, da)), float(E.covariance(b, b, db, db))
-        c = float(E.covariance(a, b, da, db))
+        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
+        va, vb, c = self._at_estimates(a, b)
         v_middle = max((va + vb + 2 * c) / 4, MIN_DETERMINANT)
         slope = (va - vb) / 2 / v_middle
         v_gap = max(va + vb - 2 * c - slope**2 * v_middle, MIN_DETERMINANT * (va + vb))
@@ -138,10 +134,6 @@ def _wide_grid(scale: float) -> tuple[Floats, Floats]:
     return middle, np.tile(scale * np.sinh(steps), (middle.size, 1))
 
 
-def _log_t(x: Floats, df: float) -> Floats:
-    return np.asarray(-(df + 1) / 2 * np.log1p(np.square(x) / df))
-
-
 def _law_of_gap(middle: Floats, gap: Floats, log_density: Floats, values: Floats) -> Difference:
     """Law of `values` (M, G), increasing along each row, under a density of (middle, gap)."""
     density = np.exp(log_density - log_density.max())
@@ -152,81 +144,58 @@ def _law_of_gap(middle: Floats, gap: Floats, log_density: Floats, values: Floats
     kept = mass > 1e-12 * mass.max()
     values, cells = values[kept], cells[kept]
     below = np.concatenate([np.zeros((len(cells), 1)), np.cumsum(cells, axis=1)], axis=1)
-    points = _knots((values[:, 1:] + values[:, :-1]).ravel() / 2, cells.ravel(), values)
+    # Points at roughly the quantiles `KNOTS`, and the ends.
+    middles = (values[:, 1:] + values[:, :-1]).ravel() / 2
+    order = np.argsort(middles, kind="stable")
+    inner = np.interp(KNOTS, np.cumsum(cells.ravel()[order]), middles[order])
+    points = np.unique(np.concatenate([[values.min()], inner, [values.max()]]))
     total = np.sum([np.interp(points, v, p) for v, p in zip(values, below, strict=True)], axis=0)
     return Difference.of(points, total)
-
-
-def _knots(values: Floats, weights: Floats, everything: Floats) -> Floats:
-    """Points at roughly the quantiles `KNOTS`, and the ends."""
-    order = np.argsort(values, kind="stable")
-    inner = np.interp(KNOTS, np.cumsum(weights[order]), values[order])
-    return np.unique(np.concatenate([[everything.min()], inner, [everything.max()]]))
 
 
 NEAR_ONE = 0.97  # beyond it, intervals of differences covered too little on real data (results/compare.md)
 
 
-class Joint(Protocol):
-    """What is known about the AUCs of several models together; models go by their number."""
-
-    def difference(self, a: int, b: int) -> Difference:
-        """Posterior of AUC_a - AUC_b; exactly mirrored when a and b change places."""
-
-    def correlation(self, a: int, b: int) -> float:
-        """How the errors of the two estimates go together."""
-
-    def prob_best(self) -> Floats:
-        """For each model, the probability that it has the largest AUC."""
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Every model's own posterior, the joint one, and what a reader must know."""
+    """Every model's own posterior, the joint one (of models by their number), and what a reader must know."""
 
     posteriors: dict[str, AUCPosterior]
-    joint: Joint
+    joint: LooJoint | InSampleJoint
     notes: tuple[str, ...]
 
     @property
     def method(self) -> str:
         """The weakest of the methods used: one surrogate makes the comparison rest on a surrogate."""
-        found = {post.method for post in self.posteriors.values()}
-        return found.pop() if len(found) == 1 else "loo-surrogate"
+        methods = {post.method for post in self.posteriors.values()}
+        return methods.pop() if len(methods) == 1 else "loo-surrogate"
 
 
 def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judged:
     """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    analyses = {name: analysed(model, *_data(model, X, y), _options(model, options)) for name, model in models.items()}
-    _refuse_several_classes(analyses)
+    # An analysis has its own data and options; those that are given beside it concern the other models.
+    analyses = {
+        name: model if isinstance(model, Analysis) else analysed(model, X, y, options) for name, model in models.items()
+    }
+    views = [each.two_classes for each in analyses.values()]  # refuses more than two classes
     _refuse_different_rows(analyses)
-    first = next(iter(analyses.values()))
+    shared = next(iter(analyses.values())).options
     posteriors = {name: each.auc for name, each in analyses.items()}
     _emit(analyses)
-    if first.options.in_sample:
-        views = [each.two_classes for each in analyses.values()]
-        prior = first.options.prior
-        joint: Joint = in_sample_joint(views, Prior.paper() if prior is None else prior)
-        return Judged(posteriors, joint, _merged(posteriors))
+    notes = _merged(posteriors)
+    if shared.in_sample:
+        prior = Prior.paper() if shared.prior is None else shared.prior
+        return Judged(posteriors, in_sample_joint(views, prior), notes)
     loo = [each.leave_one_out for each in analyses.values()]
     evidence = paired_evidence([each.removed for each in loo], [each.statistic for each in loo])
-    joint = LooJoint(evidence, EffectPrior.checked(first.options.prior))
-    return Judged(posteriors, joint, (*_merged(posteriors), *_near_one(posteriors)))
-
-
-def _data(model: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    return (None, None) if isinstance(model, Analysis) else (X, y)
-
-
-def _options(model: Any, options: Options) -> Options | None:
-    """An analysis keeps its own; those that are given beside analyses concern the other models."""
-    return None if isinstance(model, Analysis) else options
-
-
-def _refuse_several_classes(analyses: Mapping[str, Analysis]) -> None:
-    for each in analyses.values():
-        _ = each.two_classes
+    if sum(post.mean > NEAR_ONE for post in posteriors.values()) >= 2:
+        notes = (
+            *notes,
+            f"AUCs above {NEAR_ONE:g} are decided by the few rows in the tails of the scores: "
+            f"differences between them are less certain than their intervals and probabilities say.",
+        )
+    return Judged(posteriors, LooJoint(evidence, EffectPrior.checked(shared.prior)), notes)
 
 
 def _refuse_different_rows(analyses: Mapping[str, Analysis]) -> None:
@@ -261,12 +230,3 @@ def _merged(posteriors: Mapping[str, AUCPosterior]) -> tuple[str, ...]:
         for note in dict.fromkeys(post.notes):
             owners.setdefault(note, []).append(name)
     return tuple(note if len(who) == len(posteriors) else f"{', '.join(who)}: {note}" for note, who in owners.items())
-
-
-def _near_one(posteriors: Mapping[str, AUCPosterior]) -> tuple[str, ...]:
-    if sum(post.mean > NEAR_ONE for post in posteriors.values()) < 2:
-        return ()
-    return (
-        f"AUCs above {NEAR_ONE:g} are decided by the few rows in the tails of the scores: "
-        f"differences between them are less certain than their intervals and probabilities say.",
-    )

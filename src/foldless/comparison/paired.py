@@ -27,8 +27,6 @@ def spread_out(count: int, dimensions: int) -> Floats:
     return np.asarray(points + 0.5 / count)
 
 
-# ---- How the errors of several estimates, made from the same rows, go together.
-#
 # The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
 # row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
 # (docs/compare.md has the derivation),
@@ -48,19 +46,13 @@ SAME = 1e-10  # one minus the correlation of scores, below which two models rank
 class PairedEvidence:
     """Estimated separations of K models on the same rows, and how their errors vary together.
 
-    Attributes
-    ----------
-    statistics : tuple of K SeparationStatistic
-    mean_covariance, scale_covariance : arrays of shape (K, K)
-        Covariance of the estimates of a and b: mean + delta_a delta_b scale. Diagonals are those of the statistics.
-    likeness : array of shape (K, K)
-        Correlation within the classes of the honest scores of two models; 1 for models that rank all rows alike.
+    The covariance of the estimates of a and b is mean + delta_a delta_b scale; diagonals are those of the statistics.
     """
 
     statistics: tuple[SeparationStatistic, ...]
     mean_covariance: Floats
     scale_covariance: Floats
-    likeness: Floats
+    likeness: Floats  # (K, K) correlation of honest scores within the classes; 1 for models that rank all rows alike
 
     @property
     def df(self) -> float:
@@ -72,12 +64,9 @@ class PairedEvidence:
         return bool(a == b or self.likeness[a, b] >= 1 - SAME)
 
     def among(self, kept: Sequence[int]) -> PairedEvidence:
-        """The evidence of some of the models, their differences told by ranks."""
-        chosen = np.ix_(kept, kept)
-        statistics = told_apart_by_ranks([self.statistics[k] for k in kept])
-        return PairedEvidence(
-            tuple(statistics), self.mean_covariance[chosen], self.scale_covariance[chosen], self.likeness[chosen]
-        )
+        """The evidence of some of the models, their differences measured by ranks."""
+        parts = (each[np.ix_(kept, kept)] for each in (self.mean_covariance, self.scale_covariance, self.likeness))
+        return PairedEvidence(tuple(with_rank_differences([self.statistics[k] for k in kept])), *parts)
 
     def covariance(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
         """Covariance of two estimates when the separations are delta_a and delta_b."""
@@ -153,8 +142,8 @@ def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationS
     return PairedEvidence(tuple(statistics), mean, scale, likeness)
 
 
-def told_apart_by_ranks(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
-    """The estimates with their common level, and differences as the shares of ordered pairs have them.
+def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
+    """The estimates at their common level, but with the differences that the shares of ordered pairs have.
 
     The smoothed estimate gains precision from the shape of the scores, and errs by it. Both models see the same rows,
     so most of the noise of ranks drops out of a difference, while an error from different shapes stays. A model that
@@ -175,7 +164,7 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)
     shared = _correlation(a.effects, b.effects)
-    if all(0 < m.statistic.pair_auc < 1 for m in (a, b)):  # else the difference is not told by ranks
+    if all(0 < m.statistic.pair_auc < 1 for m in (a, b)):  # else ranks do not measure the difference
         shared = min(shared, _correlation(a.rank_effects, b.rank_effects))
     mean = _with_noise(shared, *noise)
     # The spread of a class is estimated from its own rows, n_k - 1 degrees of freedom each.
@@ -244,16 +233,10 @@ def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tupl
     return member1 @ on1[:, first0], on0[first1] @ member0.T
 
 
-# ---- Which of many models is best: draws of all their differences at once.
-#
-# The law is that of `foldless.comparison.joint` for every two of them, with the covariance of the estimates taken at
-# the estimates: so K models cost little more than two.
-
 # The separation along the difference of two classifiers' directions is typically LEAST where both are at chance, and
 # grows to SHARE of their own separation; its law has Cauchy tails. See docs/compare.md.
 LEAST, SHARE, TAIL_DF = 0.1, 0.4, 1.0
 DRAWS = 1 << 13
-MIXTURE = (np.arange(24) + 0.5) / 24  # quantiles of the scale that turns a normal law into a t
 
 
 def center(statistic: SeparationStatistic) -> Floats:
@@ -267,7 +250,11 @@ def typical_gap(separation: Any) -> Any:
 
 
 def wins(evidence: PairedEvidence) -> Floats:
-    """How often each of the models, all different, comes out best."""
+    """How often each of the models, all different, comes out best, from draws of all their differences at once.
+
+    The law is that of `foldless.comparison.joint` for every two of them, with the covariance of the estimates taken at
+    the estimates: so K models cost little more than two.
+    """
     K = len(evidence.statistics)
     if K == 1:
         return np.ones(1)
@@ -286,7 +273,7 @@ def _draws_of_contrasts(x: Floats, V: Floats, P: Floats) -> Floats:
 
     The t prior is a mixture of N(0, u P) over u; each u is weighted by the evidence of x under it.
     """
-    u = TAIL_DF / 2 / gammaincinv(TAIL_DF / 2, MIXTURE)
+    u = TAIL_DF / 2 / gammaincinv(TAIL_DF / 2, (np.arange(24) + 0.5) / 24)
     solved = [np.linalg.solve(V + each * P, np.column_stack([x, V])) for each in u]
     evidence = np.array(
         [-0.5 * (np.linalg.slogdet(V + e * P)[1] + x @ s[:, 0]) for e, s in zip(u, solved, strict=True)]

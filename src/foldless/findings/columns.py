@@ -8,26 +8,25 @@ from typing import Any
 import numpy as np
 
 from foldless.checks import Array, Floats, column_names, is_frame, is_sparse
-from foldless.findings.finding import Finding, found
+from foldless.findings.finding import Finding, present
 from foldless.honest.design import Bools, Ints
 from foldless.laws.moments import feature_moments
 from foldless.model.view import LinearView
 from foldless.tables.block import Moments
 from foldless.tables.sums import project
 
-# ---- A few random projections of all rows: enough to see copies, order and spread at the cost of one pass over X.
-#
-# Columns are brought to unit spread within the classes first, so that no unit of measurement matters.
-# Rows that are near each other stay near; rows that are not stay apart in most of a dozen directions.
-
 DIRECTIONS = 12
 SKETCH_SEED = 20240301  # fixed: the same data give the same findings
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Projected rows Z (N, at most `DIRECTIONS`) and the class of each; of two classes, whether it is positive."""
+    """Rows projected on a few random directions: enough to see copies, order and spread in one pass over X.
+
+    Columns are brought to unit spread within the classes first, so that no unit of measurement matters. Rows that are
+    near each other stay near; rows that are not stay apart in most of a dozen directions. Z has shape (N, at most
+    `DIRECTIONS`); `classes` holds the class of each row, or of two classes whether it is positive.
+    """
 
     Z: Floats
     classes: Any
@@ -37,7 +36,10 @@ class Sketch:
         """Sketch of the rows that the classifier was judged on."""
         mean, sd = column_spread(X, classes)
         used = np.flatnonzero(sd > 0)
-        directions = _directions(used.size)
+        directions = np.eye(used.size)
+        if used.size > DIRECTIONS:
+            draws = np.random.default_rng(SKETCH_SEED).standard_normal((used.size, DIRECTIONS))
+            directions = draws / np.sqrt(used.size)
         weights = np.zeros((sd.size, directions.shape[1]))
         weights[used] = directions / sd[used, None]
         return cls(project(X, weights) - mean @ weights, classes)
@@ -55,20 +57,8 @@ def column_spread(X: Any, classes: Any) -> tuple[Floats, Floats]:
     )
     mean = sum(part.n * part.mean for part in parts) / classes.size
     sd = np.sqrt(sum(part.scatter for part in parts) / classes.size)
-    return mean, np.where(sd > ROUNDING * np.abs(mean), sd, 0.0)
+    return mean, np.where(sd > 1e-12 * np.abs(mean), sd, 0.0)
 
-
-def _directions(n_columns: int) -> Floats:
-    if n_columns <= DIRECTIONS:
-        return np.eye(n_columns)
-    draws = np.random.default_rng(SKETCH_SEED).standard_normal((n_columns, DIRECTIONS))
-    return np.asarray(draws / np.sqrt(n_columns))
-
-
-# ---- Columns: their figures, one by one; heavy tails; columns that look as if y had chosen them; more of them than
-# rows.
-#
-# The columns are those that the classifier was judged on: after its scalers and transforms, before any step that saw y.
 
 MAX_ROWS, MAX_COLUMNS = 5000, 10_000
 BLOCK = 1 << 20
@@ -78,14 +68,16 @@ CHANCE = 1e-3  # that so many columns are skewed by luck
 # exponential law has 2, a log-normal one with sigma 1 has 6).
 SKEWED, STRONGLY = 3.3, 1.5
 SKEWED_SHARE, CARRIED = 0.1, 0.5  # of the columns, and of the score
-CHOSEN_COLUMNS = 8
+# AUC of a single column that gives the label away, and the chance that one of many useless columns reaches it.
+LEAK, LEAK_OF_TWO_VALUES, LEAK_CHANCE = 0.99, 0.95, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFigures:
     """Figures of the columns `index`: AUC of each alone, skewness within classes, t value of the difference of means.
 
-    `deviate` is the skewness as a normal deviate; `carried` is the share of each in the score, |weight| x sd;
+    The columns are those that the classifier was judged on: after its scalers and transforms, before any step that saw
+    y. `deviate` is the skewness as a normal deviate; `carried` is the share of each in the score, |weight| x sd;
     `two_valued` marks columns such as 0/1.
     """
 
@@ -102,24 +94,25 @@ class ColumnFigures:
 
 
 def column_findings(figures: ColumnFigures, view: LinearView) -> tuple[Finding, ...]:
-    """All checks of this file."""
-    return found(heavy_tails(figures), chosen_with_y(figures), many_columns(view.X.shape))
+    """All checks of this file, but for leaks."""
+    return present(heavy_tails(figures), chosen_with_y(figures), many_columns(view.X.shape))
 
 
 def column_figures(view: LinearView) -> ColumnFigures:
     """Figures of all columns, or of those that weigh most where there are very many."""
     positive = view.labels.positive
-    load = np.abs(view.w) * _sd(view.X, positive)
+    negative, other = feature_moments(view.X, positive)
+    load = np.abs(view.w) * np.sqrt((negative + other).scatter / positive.size)
     index = np.sort(np.argsort(-load, kind="stable")[:MAX_COLUMNS])
-    rows = _rows(positive)
-    parts = [_figures(_dense(view.X, rows, part), positive[rows]) for part in _blocks(index, rows.size)]
+    rows, X = np.arange(positive.size), view.X
+    if rows.size > MAX_ROWS:
+        rows = np.sort(np.random.default_rng(SEED).permutation(rows.size)[:MAX_ROWS])
+        X = X[rows]
+    parts = [_figures(as_dense(X[:, part]), positive[rows]) for part in blocks(index, rows.size, BLOCK)]
     auc, skewness, deviate, t, two = (np.concatenate(values) for values in zip(*parts, strict=True))
     carried = load[index] / max(float(load.sum()), np.finfo(float).tiny)
     n1 = int(positive[rows].sum())
     return ColumnFigures(index, auc, skewness, deviate, t, carried, two, view.w.size, rows.size - n1, n1)
-
-
-# ---- heavy tails
 
 
 def heavy_tails(figures: ColumnFigures) -> Finding | None:
@@ -141,17 +134,10 @@ def heavy_tails(figures: ColumnFigures) -> Finding | None:
 
 
 def _more_than_luck(n: int) -> int:
-    """Fewest columns out of n that are not all skewed by luck: Poisson tail below `CHANCE`."""
-    rate, k, tail = 1e-3 * n, 0, 1.0
-    term = float(np.exp(-rate))
-    while tail > CHANCE:
-        tail -= term
-        k += 1
-        term *= rate / k
-    return max(k, 1)
+    """The least number of skewed columns out of n that is not luck: Poisson tail below `CHANCE`."""
+    from scipy.stats import poisson
 
-
-# ---- chosen columns, many columns
+    return int(poisson.isf(CHANCE, 1e-3 * n)) + 1
 
 
 def chosen_with_y(figures: ColumnFigures) -> Finding | None:
@@ -161,7 +147,7 @@ def chosen_with_y(figures: ColumnFigures) -> Finding | None:
     the least. Columns that mean something scatter far more than that, and some of them mean little.
     """
     t = np.abs(figures.t)
-    if t.size < CHOSEN_COLUMNS or figures.n_columns != t.size:
+    if t.size < 8 or figures.n_columns != t.size:
         return None
     least, excess = float(t.min()), float((t - t.min()).mean())
     if least < 1.8 or excess > 1.5 / least:
@@ -191,32 +177,21 @@ def many_columns(shape: tuple[int, int]) -> Finding | None:
     )
 
 
-# ---- passes over the columns
-
-
-def _rows(positive: Bools) -> Ints:
-    n = positive.size
-    return np.arange(n) if n <= MAX_ROWS else np.sort(np.random.default_rng(SEED).permutation(n)[:MAX_ROWS])
-
-
-def _sd(X: Any, positive: Bools) -> Floats:
-    """Standard deviation of each column, both classes together."""
-    negative, other = feature_moments(X, positive)
-    return np.asarray(np.sqrt((negative + other).scatter / positive.size))
-
-
-def _blocks(index: Ints, n_rows: int) -> list[Ints]:
-    step = max(1, BLOCK // n_rows)
+def blocks(index: Ints, n_rows: int, entries: int) -> list[Ints]:
+    """Columns in blocks of about so many entries."""
+    step = max(1, entries // n_rows)
     return [index[start : start + step] for start in range(0, index.size, step)]
 
 
-def _dense(X: Any, rows: Ints, columns: Ints) -> Floats:
-    part = X[:, columns] if rows.size == X.shape[0] else X[rows][:, columns]
-    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
+def as_dense(X: Any) -> Floats:
+    """A dense table in double precision."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Floats, Bools]:
-    """AUC, skewness, the same as a normal deviate, t value, and whether there are two values, by column."""
+    """Of each column: AUC, skewness, the same as a normal deviate, t value, and whether it has two values."""
+    from scipy.stats import rankdata
+
     # None of the figures depends on the size of a column, and squares and cubes of tiny ones vanish.
     sized = np.ldexp(block, -np.frexp(np.max(np.abs(block), axis=0))[1])
     mean1, mean0 = sized[positive].mean(axis=0), sized[~positive].mean(axis=0)
@@ -229,15 +204,8 @@ def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Fl
     two = np.all((block == low) | (block == high), axis=0) & (high > low)
     # What a 0/1 column lacks is not symmetry: it has no tails.
     skew = np.where(two, 0.0, np.mean((within / scale) ** 3, axis=0))
-    return _aucs(block, positive), skew, normal_skewness(skew, n), t, two
-
-
-def _aucs(block: Floats, positive: Bools) -> Floats:
-    from scipy.stats import rankdata
-
-    n1 = int(positive.sum())
-    ranks = rankdata(block, axis=0)[positive].sum(axis=0)
-    return np.asarray((ranks - n1 * (n1 + 1) / 2) / (n1 * (positive.size - n1)))
+    auc = (rankdata(block, axis=0)[positive].sum(axis=0) - n1 * (n1 + 1) / 2) / (n1 * (n - n1))
+    return np.asarray(auc), skew, normal_skewness(skew, n), t, two
 
 
 def normal_skewness(skew: Floats, n: int) -> Floats:
@@ -250,12 +218,8 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
     return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(np.log(np.sqrt(w2))))
 
 
-LEAK, LEAK_OF_TWO_VALUES = 0.99, 0.95  # AUC of a single column
-LEAK_CHANCE = 1e-3  # that the best of so many useless columns does it by luck
-
-
 def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
-    """A single column that orders nearly all pairs: a result recorded as if it were a cause?"""
+    """A single column that orders nearly all pairs: perhaps a consequence of the label, not a predictor."""
     alone = np.maximum(figures.auc, 1 - figures.auc)
     bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
     suspects = np.flatnonzero(alone >= bound)
@@ -285,10 +249,8 @@ def _by_luck(figures: ColumnFigures) -> float:
 
 def name_of_column(j: int, M: Any, X: Any) -> str:
     """The column as the user knows it, if it is recognisably one of theirs."""
-    if getattr(X, "shape", (0, 0))[1:] != M.shape[1:]:
-        return f"column {j} of what the classifier sees"
-    own, values = _column(X, j), _column(M, j).astype(np.float64)
-    if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), values):
+    own = _column(X, j) if getattr(X, "shape", (0, 0))[1:] == M.shape[1:] else np.empty(0, dtype=object)
+    if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), _column(M, j).astype(np.float64)):
         return f"column {j} of what the classifier sees"
     names = column_names(X)
     return f"column {j}" if names is None else f"column {names[j]!r}"
@@ -303,7 +265,7 @@ def _column(X: Any, j: int) -> Array:
 
 
 def _same_order(a: Floats, b: Floats) -> bool:
-    """Whether b rises (or falls) with a, so that a scaler or a log would make one of the other."""
+    """Whether b rises (or falls) with a, so that a scaler or a logarithm could turn one into the other."""
     order = np.argsort(a, kind="stable")
     steps = np.diff(b[order])
     return bool(np.all(steps >= -1e-9 * np.ptp(b)) or np.all(steps <= 1e-9 * np.ptp(b)))

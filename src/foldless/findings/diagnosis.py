@@ -8,11 +8,11 @@ from typing import Any
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, leak, many_columns
-from foldless.findings.finding import Diagnosis, Finding, found
-from foldless.findings.fit import fit_findings, saw_y, stand_in, stopped_early
+from foldless.findings.finding import Diagnosis, Finding, present
+from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
-from foldless.findings.scores import few_rows_of_classes, score_findings
+from foldless.findings.scores import auc_of, few_rows, score_findings
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -35,17 +35,18 @@ def diagnosis_of_two(
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
     copies = find_copies(view.X, sketch, codes)
     loo, refusal = _analysed(leave_one_out)
-    if loo is None:
-        auc, about_fit = None, (*found(refusal), *saw_y(view.notes))
-        about_scores: tuple[Finding, ...] = ()
-    else:
-        auc = _posterior(view, loo)
-        about_fit, about_scores = fit_findings(view, loo, auc), score_findings(loo, auc, sketch)
+    about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
+    about_scores: tuple[Finding, ...] = ()
+    auc: AUCPosterior | None = None
+    if loo is not None:
+        auc = auc_of(loo, view.labels.n0, view.labels.n1)
+        about_fit = (*fit_findings(view.notes, loo.removed.provenance), in_sample_answer(view, auc))
+        about_scores = score_findings(loo, auc, sketch)
     findings = (
         *about_fit,
-        *found(_about_copies(view, copies, auc, codes, sample_weight)),
-        *found(neighbours_alike(sketch) if groups is None else None),
-        *found(leak(figures, view, X)),
+        _about_copies(view, copies, auc, codes, sample_weight),
+        neighbours_alike(sketch) if groups is None else None,
+        leak(figures, view, X),
         *column_findings(figures, view),
         *about_scores,
     )
@@ -59,21 +60,21 @@ def diagnosis_of_classes(view: LinearView, X: Any, scores: ClassScores, auc: AUC
     copies = find_copies(view.X, sketch)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
     figures = [column_figures(each) for each in per_class]
-    leaks = found(*(leak(f, each, X) for f, each in zip(figures, per_class, strict=True)))
+    leaks = [leak(f, each, X) for f, each in zip(figures, per_class, strict=True)]
     columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
     findings = (
-        *saw_y(view.notes),
-        *found(stopped_early(scores.provenance), stand_in(scores.provenance)),
-        *found(copies_finding(copies), neighbours_alike(sketch)),
-        *_one_of_each((*found(label_column(view.X, view.codes, X)), *leaks, *columns)),
-        *found(few_rows_of_classes(view.counts)),
+        *fit_findings(view.notes, scores.provenance),
+        copies_finding(copies),
+        neighbours_alike(sketch),
+        *_one_of_each(present(label_column(view.X, view.codes, X), *leaks, *columns)),
+        few_rows(int(view.counts.min()), which="smallest"),
     )
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
 def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
     """What can be said without the table in memory, and that the table itself was not looked at."""
-    auc = _posterior(view, loo)
+    auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
         "not checked",
         "caution",
@@ -81,22 +82,16 @@ def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
         "Load a part of the table and call diagnose on a classifier fitted to it.",
         float("nan"),
     )
-    provenance = loo.removed.provenance
-    findings = (
-        *saw_y(view.notes),
-        *found(stopped_early(provenance), stand_in(provenance)),
-        unchecked,
-        *found(many_columns(view.X.shape)),
-        *score_findings(loo, auc),
-    )
+    about_fit = fit_findings(view.notes, loo.removed.provenance)
+    findings = (*about_fit, unchecked, many_columns(view.X.shape), *score_findings(loo, auc))
     return _diagnosis(findings, auc, view.X.shape, None)
 
 
 def _diagnosis(
-    findings: Iterable[Finding], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
+    findings: Iterable[Finding | None], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
 ) -> Diagnosis:
     # Within a severity the order stays: what the answer is about comes before what it looks like.
-    ordered = tuple(sorted(findings, key=lambda finding: -finding.level))
+    ordered = tuple(sorted(present(*findings), key=lambda finding: -finding.level))
     codes = tuple(copies.codes.tolist()) if copies is not None and copies.share else ()
     return Diagnosis(ordered, auc, *shape, codes)
 
@@ -119,11 +114,6 @@ def _analysed(leave_one_out: Callable[[], LeaveOneOut]) -> tuple[LeaveOneOut | N
         return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
 
 
-def _posterior(view: LinearView, loo: LeaveOneOut) -> AUCPosterior:
-    n0, n1 = view.labels.n0, view.labels.n1
-    return AUCPosterior.from_effect(loo.effect, loo.removed.provenance.method, n0, n1, loo.notes, loo.details())
-
-
 def _about_copies(
     view: LinearView, copies: Copies, auc: AUCPosterior | None, codes: Ints | None, sample_weight: Any
 ) -> Finding | None:
@@ -131,7 +121,7 @@ def _about_copies(
     if auc is None or copies.share == 0 or codes is not None or copies.codes.size > MAX_ROWS_REGROUPED:
         return copies_finding(copies)
     try:
-        together = _posterior(view, LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight))
+        together = LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight)
     except InputError:  # nearly all rows are copies of one: there are too few groups to leave any out
         return copies_finding(copies)
-    return copies_finding(copies, auc, together)
+    return copies_finding(copies, auc, auc_of(together, view.labels.n0, view.labels.n1))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isnan
 from textwrap import fill
 from typing import Any, Literal
 
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, ShownAsCard
 
 Severity = Literal["info", "caution", "severe"]
 SEVERITIES: tuple[Severity, ...] = ("info", "caution", "severe")
@@ -22,8 +22,8 @@ class Finding:
     name : str
         What it is about, such as "copies" or "leak".
     severity : {"info", "caution", "severe"}
-        "info" is good to know; "caution" strains an assumption of the answer or of its reading; with "severe" the
-        answer is not that to the question asked.
+        "info" is good to know; with "caution" an assumption behind the answer is strained; with "severe" the answer
+        is not one to the question that was asked.
     text : str
         The finding, with its number.
     advice : str
@@ -59,28 +59,21 @@ class Finding:
 
     def summary(self) -> dict[str, Any]:
         """The finding as a plain dict."""
-        return {
-            "name": self.name,
-            "severity": self.severity,
-            "text": self.text,
-            "advice": self.advice,
-            "value": None if isnan(self.value) else self.value,
-        }
+        return {**asdict(self), "value": None if isnan(self.value) else self.value}
 
 
-def found(*findings: Finding | None) -> tuple[Finding, ...]:
-    """Those that are not None."""
+def present(*findings: Finding | None) -> tuple[Finding, ...]:
+    """The findings, without the None of checks that found nothing."""
     return tuple(f for f in findings if f is not None)
 
 
 Verdict = Literal["trust", "caution", "do not use"]
 VERDICTS: tuple[Verdict, ...] = ("trust", "caution", "do not use")
-WIDTH = 100
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Diagnosis:
-    """What speaks for and against the answer of `auc_posterior`.
+class Diagnosis(ShownAsCard):
+    """What speaks for and against the answer of `auc_posterior`; made by `diagnose`, which has an example.
 
     Attributes
     ----------
@@ -91,17 +84,6 @@ class Diagnosis:
     n_rows, n_columns : int
     copies : tuple of int
         One code per row, the same for a row and its copies: fit to be passed as `groups`. Empty without copies.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:80, :5], y[:80]
-    >>> found = fl.diagnose(RidgeClassifier().fit(X, y), X, y)
-    >>> found.verdict in ("trust", "caution", "do not use")
-    True
     """
 
     findings: tuple[Finding, ...]
@@ -109,6 +91,7 @@ class Diagnosis:
     n_rows: int
     n_columns: int
     copies: tuple[int, ...] = ()
+    _card = "diagnosis"
 
     @property
     def verdict(self) -> Verdict:
@@ -143,21 +126,16 @@ class Diagnosis:
 
     def __repr__(self) -> str:
         counts = [(s, sum(f.severity == s for f in self.findings)) for s in reversed(SEVERITIES)]
-        told = ", ".join(f"{n} {s}" for s, n in counts if n) or "nothing found"
-        return f"Diagnosis({self.verdict!r}: {told})"
+        listing = ", ".join(f"{n} {s}" for s, n in counts if n) or "nothing found"
+        return f"Diagnosis({self.verdict!r}: {listing})"
 
     def __str__(self) -> str:
         lines = [f"Verdict: {self.verdict}"]
         lines += ["Nothing was found."] * (not self.findings)
         for f in self.findings:
             lines += [
-                fill(f"{f.severity}: {f.name}", WIDTH),
-                fill(f.text, WIDTH, initial_indent="  ", subsequent_indent="  "),
-                fill(f"-> {f.advice}", WIDTH, initial_indent="  ", subsequent_indent="     "),
+                fill(f"{f.severity}: {f.name}", 100),
+                fill(f.text, 100, initial_indent="  ", subsequent_indent="  "),
+                fill(f"-> {f.advice}", 100, initial_indent="  ", subsequent_indent="     "),
             ]
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.diagnosis(self)

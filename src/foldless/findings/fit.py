@@ -1,11 +1,12 @@
-"""The training of the classifier: what saw y, whether the fit arrived, what stands in for it, and the prior."""
+"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in for it, the in-sample answer."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from foldless.errors import PriorError
-from foldless.findings.finding import Finding, found
+from foldless.findings.finding import Finding, present
 from foldless.honest import in_sample
-from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
 from foldless.honest.removal import MATERIAL, Provenance
 from foldless.honest.scores import POOR_MATCH
@@ -14,23 +15,14 @@ from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
-FAR_OFF = 0.05  # in-sample against leave-one-out: AUC, and posterior standard deviations
-FAR_OFF_SDS = 2.0
+
+def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Finding, ...]:
+    """What the notes of a view and the removal of rows say about the training."""
+    return (*map(saw_y, notes), *present(stopped_early(provenance), stand_in(provenance)))
 
 
-def fit_findings(view: LinearView, analysis: LeaveOneOut, auc: AUCPosterior) -> tuple[Finding, ...]:
-    """All checks of this file."""
-    provenance = analysis.removed.provenance
-    trained = stopped_early(provenance), stand_in(provenance)
-    return (*saw_y(view.notes), *found(*trained, in_sample_answer(view, auc)))
-
-
-def saw_y(notes: tuple[str, ...]) -> tuple[Finding, ...]:
-    """From the notes of a view: steps and searches that looked at y, and steps that may have."""
-    return tuple(_of_note(note) for note in notes)
-
-
-def _of_note(note: str) -> Finding:
+def saw_y(note: str) -> Finding:
+    """From a note of a view: a step or a search that looked at y, or a step that may have."""
     if "chose among candidates" in note:
         own = "Its best_score_ less its optimism_ is the more sober figure."
         other = "The answer is a little too good. FoldlessSearch, which needs no folds, says by how much (optimism_)."
@@ -60,7 +52,7 @@ def stopped_early(provenance: Provenance) -> Finding | None:
 
 
 def stand_in(provenance: Provenance) -> Finding | None:
-    """The training has no closed form, and the nearest ridge regression was left out of instead."""
+    """The training has no closed form, and rows were left out of the nearest ridge regression instead."""
     if provenance.method != "loo-surrogate":
         return None
     match = provenance.match
@@ -80,25 +72,18 @@ def stand_in(provenance: Provenance) -> Finding | None:
 
 def in_sample_answer(view: LinearView, auc: AUCPosterior) -> Finding | None:
     """What the in-sample method would say under two priors, where that is far from the answer."""
-    answers = {repr(prior): value for prior, value in _in_sample(view)}
+    answers = {}
+    for prior in (Prior.paper(), Prior.improper()):
+        with suppress(PriorError):  # no proper posterior with so many columns
+            answers[repr(prior)] = float(in_sample.separation(view, prior).mean_probability(SQRT2))
     far = max(answers.values(), key=lambda a: abs(a - auc.mean))
-    if abs(far - auc.mean) < max(FAR_OFF, FAR_OFF_SDS * auc.sd):
+    if abs(far - auc.mean) < max(0.05, 2 * auc.sd):
         return None
-    told = ", ".join(f"{value:.3f} with {name}" for name, value in answers.items())
+    listing = ", ".join(f"{value:.3f} with {name}" for name, value in answers.items())
     return Finding(
         "in-sample answer",
         "info",
-        f"the in-sample method would say {told}, against {auc.mean:.3f} here.",
+        f"the in-sample method would say {listing}, against {auc.mean:.3f} here.",
         "It owes that to the prior and to overfitting: do not use method='in-sample' on these rows.",
         far - auc.mean,
     )
-
-
-def _in_sample(view: LinearView) -> list[tuple[Prior, float]]:
-    values = []
-    for prior in (Prior.paper(), Prior.improper()):
-        try:
-            values.append((prior, float(in_sample.separation(view, prior).mean_probability(SQRT2))))
-        except PriorError:
-            continue  # no proper posterior with so many columns
-    return values

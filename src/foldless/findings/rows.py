@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from foldless.checks import Floats, is_sparse
-from foldless.findings.columns import SKETCH_SEED, Sketch
+from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense
 from foldless.findings.finding import Finding, Severity
 from foldless.honest.design import Ints
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
-# ---- Rows that repeat other rows: a row left out is not left out while a copy of it stays in the training set.
+# A row left out is not left out while a copy of it stays in the training set.
 #
 # Exact copies are equal in every column. In a table of few distinct values equal rows are nothing unusual; they count
 # as copies only where they are more numerous than pairs of rows that differ in a single column. Indicator columns of
@@ -30,8 +30,7 @@ NEIGHBOURS, REFERENCES = 20, 1000
 CHANCE = 0.01
 BLOCK = 1024
 HARDLY, MANY = 0.01, 0.05  # shares of superfluous rows: below the first nothing changes, equal rows above the second do
-FALLEN = 1.0  # posterior standard deviations
-# Looked at when equal rows are compared with rows that are nearly so.
+# At most so much is looked at when equal rows are compared with rows that are nearly so.
 MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
 HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
 CODINGS = 2  # of one category, such as a number and its square
@@ -40,24 +39,12 @@ SEED = 20240302
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows that belong together.
+    """Rows that belong together."""
 
-    Attributes
-    ----------
-    codes : array of int, shape (N,)
-        The same for a row and its copies: fit to be passed as `groups`.
-    n_exact : int
-        Rows beyond the first of each set of equal ones.
-    n_near : int
-        Further rows that are closer to another one than chance allows.
-    n_contradicting : int
-        Rows that have a copy with the other label.
-    """
-
-    codes: Ints
-    n_exact: int
-    n_near: int
-    n_contradicting: int
+    codes: Ints  # (N,) the same for a row and its copies, so that it can be passed as `groups`
+    n_exact: int  # rows beyond the first of each set of equal ones
+    n_near: int  # further rows that are closer to another one than chance allows
+    n_contradicting: int  # rows that have a copy with another label
 
     @property
     def share(self) -> float:
@@ -67,35 +54,31 @@ class Copies:
 
 def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None) -> Copies:
     """Copies of rows; those inside one of the `groups` are accounted for and do not count."""
-    equal = equal_rows(X)
-    first, usual = _repeated(X, equal)
-    exact = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
-    near = _outside(first[near_pairs(sketch.Z[first])], groups)
-    if usual:  # of few distinct values: distances, too, come in few sizes
-        exact, near = exact[:0], near[:0]
-    only_exact, everything = _components(exact, equal.size), _components(np.vstack([exact, near]), equal.size)
-    n_exact = equal.size - int(only_exact.max()) - 1
-    return Copies(
-        everything,
-        n_exact,
-        equal.size - int(everything.max()) - 1 - n_exact,
-        _contradicting(everything, sketch.classes),
-    )
+    first, exact, usual = _exact_pairs(X, groups)
+    n = len(sketch.Z)
+    # In a table of few distinct values distances, too, come in few sizes.
+    near = exact[:0] if usual else _outside(first[near_pairs(sketch.Z[first])], groups)
+    only_exact, everything = _components(exact, n), _components(np.vstack([exact, near]), n)
+    n_exact, n_all = (n - int(codes.max()) - 1 for codes in (only_exact, everything))
+    # Rows whose copies have another class: their code occurs with more than one.
+    own = np.unique(np.column_stack([everything, sketch.classes]), axis=0)[:, 0]
+    return Copies(everything, n_exact, n_all - n_exact, int((np.bincount(own)[everything] > 1).sum()))
 
 
 def exact_copies(X: Any, groups: Ints | None = None) -> Ints:
-    """A code per row, the same for a row and its exact copies, where these are nothing usual."""
+    """A code per row, the same for a row and its exact copies, unless equal rows are nothing unusual."""
+    first, pairs, usual = _exact_pairs(X, groups)
+    n = X.shape[0]
+    return np.arange(n) if usual or first.size == n else _components(pairs, n)
+
+
+def _exact_pairs(X: Any, groups: Ints | None) -> tuple[Ints, Ints, bool]:
+    """First row of each set of equal ones; pairs of copies; whether equal rows are nothing unusual: then no pairs."""
     equal = equal_rows(X)
-    first, usual = _repeated(X, equal)
-    if usual or first.size == equal.size:
-        return np.arange(equal.size)
-    return _components(_outside(np.column_stack([first[equal], np.arange(equal.size)]), groups), equal.size)
-
-
-def _repeated(X: Any, equal: Ints) -> tuple[Ints, bool]:
-    """First row of each set of equal ones, and whether such sets are nothing unusual in this table."""
     first = np.unique(equal, return_index=True)[1]
-    return first, first.size < equal.size and not unusual(X, equal)
+    usual = first.size < equal.size and not unusual(X, equal)
+    pairs = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
+    return first, pairs[:0] if usual else pairs, usual
 
 
 def copies_finding(
@@ -123,16 +106,13 @@ def copies_finding(
 
 
 def _severity(copies: Copies, fallen: float) -> Severity:
-    if fallen > FALLEN or copies.n_exact >= MANY * copies.codes.size:
+    if fallen > 1 or copies.n_exact >= MANY * copies.codes.size:
         return "severe"
     return "caution" if copies.n_exact > 0 or copies.share >= HARDLY else "info"
 
 
 def _are(n: int) -> str:
     return "1 is" if n == 1 else f"{n} are"
-
-
-# ---- exact
 
 
 def equal_rows(X: Any) -> Ints:
@@ -156,9 +136,8 @@ def unusual(X: Any, equal: Ints) -> bool:
     distinct = int(equal.max()) + 1
     rng = np.random.default_rng(SEED)
     repeated = np.bincount(equal)[equal] > 1
-    rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])[: _affordable(X)]
-    part = X[rows]
-    dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64) + 0.0
+    rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])
+    dense = as_dense(X[rows[: min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1]))]]) + 0.0
     marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
     if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
         # Of measurements, each tells all rows apart.
@@ -171,7 +150,7 @@ def unusual(X: Any, equal: Ints) -> bool:
 
 
 def category_starts(dense: Floats) -> Ints:
-    """Where columns begin that vary on their own: the indicators of one category, side by side, begin but once.
+    """Where each independent column begins; adjacent indicators of one category count as one column.
 
     Indicators are columns of two values, of which every row has the upper one in exactly one of them.
     """
@@ -193,10 +172,6 @@ def category_starts(dense: Floats) -> Ints:
     return np.array(starts, dtype=np.intp)
 
 
-def _affordable(X: Any) -> int:
-    return int(min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1])))
-
-
 def _hashed(dense: Floats, rng: np.random.Generator) -> Any:
     """A scrambled integer per entry: their sum over a row tells rows apart, with or without a column."""
     salt = rng.integers(1, 2**63, size=dense.shape[1], dtype=np.uint64)
@@ -209,9 +184,6 @@ def _hashed(dense: Floats, rng: np.random.Generator) -> Any:
 def _pairs(codes: Any) -> float:
     counts = np.unique(codes, return_counts=True)[1].astype(float)
     return float(np.sum(counts * (counts - 1)) / 2)
-
-
-# ---- near
 
 
 def near_pairs(Z: Floats) -> Ints:
@@ -263,33 +235,22 @@ def _components(pairs: Ints, n: int) -> Ints:
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
 
 
-def _contradicting(codes: Ints, classes: Any) -> int:
-    """Rows that have a copy of another class."""
-    own = np.unique(np.column_stack([codes, classes]), axis=0)[:, 0]
-    return int((np.bincount(own)[codes] > 1).sum())
-
-
-# ---- Rows that resemble their neighbours in the file: sessions, subjects, time series; or a file that was sorted.
-#
-# In each projection of the rows, ranks within the class are correlated with those of the next row of that class.
-# Independent rows give 0 on average whatever their law; how far they stray is seen by shuffling them.
-
-SHUFFLES = 99
-CLEAR = 5.0  # standard deviations under shuffling
-STRONG = 0.1
-MAX_ROWS_IN_ORDER = 5000  # per class; neighbours are what matters, so the first ones do
-
-
 def neighbours_alike(sketch: Sketch) -> Finding | None:
-    """A finding where rows next to each other are alike. Ask only when no groups were given."""
-    classes = [_normal_ranks(rows[:MAX_ROWS_IN_ORDER]) for rows in sketch.by_class() if len(rows) > 4]
+    """Rows that resemble their neighbours in the file: sessions, subjects, time series; or a file that was sorted.
+
+    In each projection of the rows, ranks within the class are correlated with those of the next row of that class.
+    Independent rows give 0 on average whatever their law; how far they stray is seen by shuffling them. To be asked
+    only when no groups were given.
+    """
+    # Only neighbours matter, so the first rows of a class are enough.
+    classes = [_normal_ranks(rows[:MAX_ROWS]) for rows in sketch.by_class() if len(rows) > 4]
     if not classes:
         return None
     rng = np.random.default_rng(SKETCH_SEED)
     observed = _lag_one(classes)
-    shuffled = np.array([_lag_one([rng.permutation(c) for c in classes]) for _ in range(SHUFFLES)])
+    shuffled = np.array([_lag_one([rng.permutation(c) for c in classes]) for _ in range(99)])
     excess = observed - float(shuffled.mean())
-    if excess < STRONG or excess < CLEAR * float(shuffled.std()):
+    if excess < max(0.1, 5 * float(shuffled.std())):
         return None
     return Finding(
         "neighbours",
@@ -310,11 +271,7 @@ def _lag_one(classes: list[Floats]) -> float:
 
 
 def _normal_ranks(rows: Floats) -> Floats:
-    """Each column as normal scores: ties in the order of the file would pretend to a trend, so they share a rank."""
-    n = len(rows)
-    out = np.empty_like(rows)
-    for j, column in enumerate(rows.T):
-        _, code, counts = np.unique(column, return_inverse=True, return_counts=True)
-        middle = np.cumsum(counts) - (counts - 1) / 2
-        out[:, j] = ndtri((middle[code] - 0.5) / n)
-    return out
+    """Each column as normal scores; ties share a rank, since ranked in the order of the file they would be a trend."""
+    from scipy.stats import rankdata
+
+    return np.asarray(ndtri((rankdata(rows, axis=0) - 0.5) / len(rows)))

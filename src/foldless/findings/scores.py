@@ -9,17 +9,15 @@ from scipy.special import ndtr
 
 from foldless.checks import Floats
 from foldless.findings.columns import Sketch
-from foldless.findings.finding import Finding, found
+from foldless.findings.finding import Finding, present
 from foldless.honest import rates, scores
-from foldless.honest.design import Bools, Ints
+from foldless.honest.design import Bools
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import robust_scale, separation
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
-# ---- What the honest scores themselves tell: their shape, their spread, outliers, perfect order, and how few they are.
-#
 # Everything is read off the pair-removed scores that the answer was computed from; nothing is refitted.
 
 WRONG_WAY = 3.0  # standard errors below chance
@@ -30,9 +28,9 @@ MOVED = 0.5  # posterior standard deviations
 
 
 def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
-    """All checks of this file. With a `sketch` of the rows, the spread of all columns is looked at, too."""
-    return found(
-        few_rows(analysis),
+    """All checks of this file. With a `sketch` of the rows, the spread of all columns is checked, too."""
+    return present(
+        few_rows(*_fewest(analysis)),
         worse_than_chance(analysis),
         perfect_order(analysis, auc),
         not_normal(analysis),
@@ -41,19 +39,14 @@ def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | No
     )
 
 
-def few_rows(analysis: LeaveOneOut) -> Finding | None:
+def _fewest(analysis: LeaveOneOut) -> tuple[int, str]:
+    statistic = analysis.statistic
+    return min(statistic.units0, statistic.units1), "rows" if analysis.removed.groups is None else "groups"
+
+
+def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding | None:
     """A class with so few independent rows that its spread is a guess."""
-    fewest = min(analysis.statistic.units0, analysis.statistic.units1)
-    return _few(fewest, "rows" if analysis.removed.groups is None else "groups")
-
-
-def few_rows_of_classes(counts: Ints) -> Finding | None:
-    """The same for more than two classes."""
-    return _few(int(counts.min()), "rows", which="smallest")
-
-
-def _few(fewest: int, what: str, **which: str) -> Finding | None:
-    notes = scores.on_few_rows(fewest, what, **which)
+    notes = scores.on_few_rows(fewest, what, which)
     if not notes:
         return None
     return Finding(
@@ -66,7 +59,7 @@ def _few(fewest: int, what: str, **which: str) -> Finding | None:
 
 
 def worse_than_chance(analysis: LeaveOneOut) -> Finding | None:
-    """Scores that rank the classes the wrong way round. The prior takes that for bad luck, so the rows are asked."""
+    """Scores that rank the classes the wrong way round: looked for in the rows, since the prior calls it bad luck."""
     statistic = analysis.statistic
     if statistic.estimate >= -WRONG_WAY * np.sqrt(statistic.mean_variance):
         return None
@@ -94,9 +87,6 @@ def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
         "If that is too good to be true, look for a column that knows the label, and for copies of rows.",
         1.0,
     )
-
-
-# ---- shape
 
 
 def not_normal(analysis: LeaveOneOut) -> Finding | None:
@@ -151,11 +141,9 @@ def _without_each(values: Floats) -> tuple[Floats, Floats]:
 
 
 def _ordered(removed: Removed) -> Floats:
+    """1 for a pair in the right order, 1/2 for a tie."""
     diff = removed.differences
     return np.where(diff == 0, 0.5, diff > 0)
-
-
-# ---- spread
 
 
 def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | None:
@@ -168,11 +156,11 @@ def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | 
     if not clear:
         return None
     widest = max(clear.values(), key=lambda r: abs(np.log(r)))
-    told = ", ".join(f"{r:.2g} : 1 in the {what}" for what, r in clear.items())
+    listing = ", ".join(f"{r:.2g} : 1 in the {what}" for what, r in clear.items())
     return Finding(
         "unequal variances",
         "caution",
-        f"the classes vary unequally (variance of the positive to that of the negative class: {told}).",
+        f"the classes vary unequally (variance of the positive to that of the negative class: {listing}).",
         "The AUC allows for it, but it is no longer the whole story: the ROC curve is lopsided. Read sensitivity and "
         "specificity at your threshold (error_posterior), and try a quadratic classifier. Do not use the in-sample "
         "method, which assumes equal variances.",
@@ -198,9 +186,6 @@ def variance_ratio(positive: Floats, negative: Floats) -> tuple[float, float]:
     return float(np.exp(logs[0] - logs[1])), float(abs(logs[0] - logs[1]) / np.sqrt(variance))
 
 
-# ---- outliers
-
-
 def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     """Rows far outside their class, and what the AUC estimate becomes without them."""
     negative, positive = rates.pair_scores(removed)
@@ -213,7 +198,8 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     moved = after - before
     matters = abs(moved) > MOVED * auc.sd
     rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])
-    order = np.argsort(-np.concatenate([_influence(diff, 1)[far1], _influence(diff, 0)[far0]]))
+    ordered = _ordered(removed)
+    order = np.argsort(-np.concatenate([_influence(ordered, 1)[far1], _influence(ordered, 0)[far0]]))
     which = f"row {rows[0]} is" if n_far == 1 else f"{n_far} rows ({listed(rows[order].tolist())}) are"
     return Finding(
         "outliers",
@@ -237,27 +223,25 @@ def _estimate(diff: Floats) -> float:
     return float(ndtr(separation(diff, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
 
 
-def _influence(diff: Floats, axis: int) -> Floats:
-    """How far each row (axis 1) or column (axis 0) moves the share of ordered pairs, from its mean."""
-    ordered = np.where(diff == 0, 0.5, diff > 0)
+def _influence(ordered: Floats, axis: int) -> Floats:
+    """How far each row (axis 1) or column (axis 0) moves the share of ordered pairs."""
     own = ordered.mean(axis=axis)
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
 
 
-# ---- From an analysis to what users get: the posterior of the AUC, and the notes that a reader must know.
-#
-# `table_notes` are what one look at the table told (`foldless.findings.quick`), the same for all models of that table.
-
-
 def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
-    """The posterior of the AUC; `foldless.diagnose` looks closer."""
-    post = AUCPosterior.from_effect(
-        analysis.effect, analysis.removed.provenance.method, n0, n1, analysis.notes + table_notes, analysis.details()
-    )
+    """The posterior of the AUC with its notes; those of the table are `quick_notes`, the same for all its models."""
+    post = auc_of(analysis, n0, n1, table_notes)
     seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
     return replace(post, notes=post.notes + seen)
 
 
+def auc_of(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...] = ()) -> AUCPosterior:
+    """The same without what the scores say."""
+    notes = analysis.notes + table_notes
+    return AUCPosterior.from_effect(analysis.effect, analysis.method, n0, n1, notes, analysis.details())
+
+
 def rate_notes(analysis: LeaveOneOut, table_notes: tuple[str, ...]) -> tuple[str, ...]:
     """Notes of results that are not about the AUC: error rates, curves, scores."""
-    return analysis.notes + table_notes + tuple(finding.note for finding in found(few_rows(analysis)))
+    return analysis.notes + table_notes + scores.on_few_rows(*_fewest(analysis))

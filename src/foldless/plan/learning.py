@@ -17,23 +17,21 @@ from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
 from foldless.laws.effect import GridEffect
 from foldless.plan import sample_size
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, ShownAsCard
 from foldless.tables import refuse_stream
 
-# ---- How the separation grows with the training rows.
-#
 # Along a fitted rule w = s + e, with s what all training sets agree on and e noise of variance proportional to 1/n,
 #
 #     delta_n^2 = (s'D)^2 / (s'S s + E[e'S e]),   so   1/delta_n^2 = a + b/n,
 #
 # and the share r of the variance of the scores that is noise at n fixes both: delta_m = delta_n / sqrt(1 - r + r n/m).
-# docs/planning.md derives it and says where it fails; for that, r has a distribution and not a value.
+# docs/planning.md derives it and says where it fails; therefore r has a distribution and not a value.
 
 # The noise share of the honest scores overstates what more rows remove (a jackknife does), and a fixed penalty grows
 # weaker per row: r ~ Beta with this mean and concentration, from simulations and real data (docs/planning.md).
 REMOVABLE, CONCENTRATION = 0.7, 5.0
-LEAST = 0.01  # the penalty always gives way a little
-SHARES = (np.arange(15) + 0.5) / 15
+CHECKED_UP_TO, LARGEST = 5.0, 1000.0  # times the present rows
+NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
 
 def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
@@ -43,18 +41,15 @@ def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
     """
     if factor == 1:
         return effect
-    gains = 1 / np.sqrt(1 - (1 - 1 / factor) * _removable(noise_share))
+    mean = max(REMOVABLE * noise_share, 0.01)  # the penalty always gives way a little
+    # Equally likely values of r.
+    r = betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), (np.arange(15) + 0.5) / 15)
+    gains = 1 / np.sqrt(1 - (1 - 1 / factor) * r)
     points = _points(effect, gains)
     density = np.mean([np.interp(points / g, effect.points, effect.density, right=0.0) / g for g in gains], axis=0)
     density = np.where(points <= 0, np.interp(points, effect.points, effect.density, left=0.0), density)
     with np.errstate(divide="ignore"):
         return GridEffect(points, np.log(density))
-
-
-def _removable(noise_share: float) -> Floats:
-    """Equally likely values of r."""
-    mean = max(REMOVABLE * noise_share, LEAST)
-    return np.asarray(betaincinv(CONCENTRATION * mean, CONCENTRATION * (1 - mean), SHARES))
 
 
 def _points(effect: GridEffect, gains: Floats) -> Floats:
@@ -65,12 +60,8 @@ def _points(effect: GridEffect, gains: Floats) -> Floats:
     return np.unique(np.concatenate([effect.points[effect.points < 0], stretched, ends]))
 
 
-CHECKED_UP_TO, LARGEST = 5.0, 1000.0
-NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
-
-
 @dataclass(frozen=True, eq=False)
-class LearningCurve:
+class LearningCurve(ShownAsCard):
     """The AUC to expect from the same classifier with more rows.
 
     Attributes
@@ -84,8 +75,8 @@ class LearningCurve:
         Expected half width of the 95 % interval that `auc_posterior` will give once those rows are there.
     noise_share : float
         Share of the variance of the honest scores that is training noise, today.
-    method : str
-    notes : tuple of str
+    method, notes
+        As in `AUCPosterior`.
     """
 
     factors: tuple[float, ...]
@@ -95,6 +86,7 @@ class LearningCurve:
     noise_share: float
     method: str
     notes: tuple[str, ...] = ()
+    _card = "learning_curve"
 
     def at(self, factor: float) -> AUCPosterior:
         """The posterior at one of the factors."""
@@ -104,34 +96,22 @@ class LearningCurve:
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
+        points = []
+        for factor, n, post, half in zip(self.factors, self.rows, self.posteriors, self.half_widths, strict=True):
+            low, high = post.interval(level)
+            point = {"factor": factor, "rows": n, "auc": post.mean, "low": low, "high": high, "half_width_then": half}
+            points.append(point)
         return {
             "level": level,
             "noise_share": self.noise_share,
             "method": self.method,
-            "points": [self._point(k, level) for k in range(len(self.factors))],
+            "points": points,
             "notes": list(self.notes),
-        }
-
-    def _point(self, k: int, level: float) -> dict[str, float]:
-        low, high = self.posteriors[k].interval(level)
-        mean = self.posteriors[k].mean
-        return {
-            "factor": self.factors[k],
-            "rows": self.rows[k],
-            "auc": mean,
-            "low": low,
-            "high": high,
-            "half_width_then": self.half_widths[k],
         }
 
     def __repr__(self) -> str:
         points = ", ".join(f"{n} rows: {p.mean:.3f}" for n, p in zip(self.rows, self.posteriors, strict=True))
         return f"LearningCurve({points}; noise_share={self.noise_share:.2f}, method={self.method!r})"
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.learning_curve(self)
 
 
 def learning_curve(
@@ -162,10 +142,6 @@ def learning_curve(
         As in `auc_posterior`; or an `Analysis` alone.
     factors : numbers from 1 on
     prior : EffectPrior, optional
-
-    Returns
-    -------
-    LearningCurve
 
     Examples
     --------
@@ -215,8 +191,8 @@ def _future(
     rho = statistic.noise_share
     later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
     before = sample_size.judged_rows(*counts)
-    after = sample_size.judged_rows(round(counts[0] * factor), round(counts[1] * factor))
-    gain0, gain1 = after[0] / before[0], after[1] / before[1]
+    after = sample_size.judged_rows(*(round(n * factor) for n in counts))
+    gain0, gain1 = (now / then for now, then in zip(after, before, strict=True))
     shrunk = (1 / gain0 + 1 / gain1) / 2
     in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
     units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
@@ -235,12 +211,12 @@ def _future(
 
 
 def _checked_factors(factors: Any) -> tuple[float, ...]:
-    found = np.ravel(as_numbers(list(factors) if np.iterable(factors) else [factors], "factors"))
-    if found.size == 0 or not np.all((found >= 1) & (found <= LARGEST)):
+    times = np.ravel(as_numbers(list(factors) if np.iterable(factors) else [factors], "factors"))
+    if times.size == 0 or not np.all((times >= 1) & (times <= LARGEST)):
         raise InputError(f"factors must be numbers from 1 to {LARGEST:g}, such as (1, 2, 5), got {factors!r}.")
-    if np.any(np.diff(found) <= 0):
+    if np.any(np.diff(times) <= 0):
         raise InputError(f"factors must increase, got {factors!r}: sort them and leave out repetitions.")
-    return tuple(float(f) for f in found)
+    return tuple(times.tolist())
 
 
 def _notes(factors: tuple[float, ...], n: int, noise_share: float) -> tuple[str, ...]:

@@ -11,19 +11,19 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from foldless.checks import Floats, as_number, in_open_interval
+from foldless.checks import as_number, in_open_interval
 from foldless.errors import InputError
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, degrees_of_freedom, noise_in_mean, noise_in_scale
 from foldless.laws.effect import SQRT2, GridEffect
+from foldless.results.auc import ShownAsCard
 
-# ---- What foldless's own interval will be like for data not yet collected.
-#
-# The estimate follows ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistic`), and the
-# interval is that of the posterior which it leads to, prior and all. The width is averaged over what dhat may be.
+# Data not yet collected give an estimate ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistic`), and
+# an interval that is that of the posterior which it leads to, prior included.
 
-OUTCOMES = (np.arange(11) + 0.5) / 11  # quantiles of dhat that the width is averaged over
+FEWEST, FEWEST_OF_A_CLASS = 20, 5  # rows; below, the variance has not been checked
+MOST = 10_000_000
 
 
 def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> SeparationStatistic:
@@ -42,41 +42,31 @@ def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> Sepa
 
 def likely_pair_auc(delta: float, n0: int, n1: int) -> float:
     """Share of pairs in order, 1 where less than one is expected to be out of order: the interval is wider then."""
-    auc = auc_of(delta)
+    auc = float(ndtr(delta / SQRT2))
     return 1.0 if (1 - auc) * n0 * n1 < 1 else auc
 
 
 def expected_half_width(statistic: SeparationStatistic, prior: EffectPrior, level: float) -> float:
     """Mean half width of the credible interval, over repetitions of a study whose true separation is `estimate`."""
     spread = float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
-    outcomes = statistic.estimate + spread * stdtrit(statistic.df, OUTCOMES)
-    widths = [half_width(_posterior(statistic, float(seen), prior), level) for seen in outcomes]
-    return float(np.mean(widths))
-
-
-def half_width(effect: GridEffect, level: float) -> float:
-    """Half the length of the central interval of the AUC."""
-    tail = (1 - level) / 2
-    low, high = ndtr(effect.ppf(np.array([tail, 1 - tail])) / SQRT2)
-    return float(high - low) / 2
+    outcomes = statistic.estimate + spread * stdtrit(statistic.df, (np.arange(11) + 0.5) / 11)
+    tails = np.array([(1 - level) / 2, 1 - (1 - level) / 2])
+    ends = [ndtr(_posterior(statistic, float(seen), prior).ppf(tails) / SQRT2) for seen in outcomes]
+    return float(np.mean([float(high - low) / 2 for low, high in ends]))
 
 
 def power_above(statistic: SeparationStatistic, prior: EffectPrior, level: float, above: float) -> float:
     """Probability that the interval will lie above a bound, if the true separation is `estimate`."""
     spread = float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
-    needed = _needed_estimate(statistic, prior, 1 - (1 - level) / 2, separation_of(above))
-    return float(stdtr(statistic.df, (statistic.estimate - needed) / spread))
-
-
-def _needed_estimate(statistic: SeparationStatistic, prior: EffectPrior, certainty: float, bound: float) -> float:
-    """The dhat from which on the posterior probability of more than `bound` exceeds `certainty`."""
+    certainty, bound = 1 - (1 - level) / 2, separation_of(above)
 
     def excess(seen: float) -> float:
         return float(_posterior(statistic, seen, prior).sf(bound)) - certainty
 
-    if excess(LOW) >= 0:
-        return LOW
-    return HIGH if excess(HIGH) <= 0 else float(brentq(excess, LOW, HIGH, xtol=1e-4))
+    # The least estimate whose interval lies above the bound, within the range of the prior.
+    end = LOW if excess(LOW) >= 0 else HIGH
+    needed = end if end == LOW or excess(HIGH) <= 0 else brentq(excess, LOW, HIGH, xtol=1e-4)
+    return float(stdtr(statistic.df, (statistic.estimate - needed) / spread))
 
 
 def _posterior(statistic: SeparationStatistic, seen: float, prior: EffectPrior) -> GridEffect:
@@ -105,24 +95,13 @@ def judged_rows(n0: int, n1: int) -> tuple[int, int]:
     return min(n0, MAX_ROWS // 4), min(n1, MAX_ROWS // 4)
 
 
-def auc_of(delta: float | Floats) -> float:
-    """Phi(delta / sqrt 2)."""
-    return float(ndtr(delta / SQRT2))
-
-
 def separation_of(auc: float) -> float:
     """The separation that an AUC stands for."""
     return float(SQRT2 * ndtri(auc))
 
 
-FEWEST, FEWEST_OF_A_CLASS = 20, 5  # below, the variance has not been checked
-MOST = 10_000_000
-FEW_DISORDERED = 5.0  # expected pairs out of order; with fewer, perfect order is not rare
-POWER = 0.9
-
-
 @dataclass(frozen=True, repr=False)
-class SamplePlan:
+class SamplePlan(ShownAsCard):
     """How many rows, and what they will bring.
 
     Attributes
@@ -148,6 +127,7 @@ class SamplePlan:
     noise_share: float
     n_if_noisy: int | None
     notes: tuple[str, ...] = ()
+    _card = "sample_plan"
 
     def summary(self) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
@@ -160,15 +140,10 @@ class SamplePlan:
             f"{self.half_width:.3f} at {100 * self.level:g}%{promise}, noise_share={self.noise_share:.2f})"
         )
 
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.sample_plan(self)
-
 
 @dataclass(frozen=True)
 class _Question:
-    """What is promised, under which assumptions."""
+    """The assumptions: separation, level, share of the positive class, prior, and noise share at given sizes."""
 
     delta: float
     level: float
@@ -198,7 +173,7 @@ def plan_sample_size(
     balance: float = 0.5,
     *,
     above: float | None = None,
-    power: float = POWER,
+    power: float = 0.9,
     noise_share: float | None = None,
     n_features: float | None = None,
     prior: EffectPrior | None = None,
@@ -246,41 +221,31 @@ def plan_sample_size(
     >>> fl.plan_sample_size(0.8, above=0.7, power=0.9, n_features=10).n
     264
     """
-    question = _question(auc, level, balance, noise_share, n_features, prior)
-    kept = _promise(question, auc, half_width, above, power)
-    n = _smallest(question, kept)
+    expected = as_number(auc, "auc")
+    if not 0.5 < expected < 1:
+        raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
+    delta, level = separation_of(expected), in_open_interval(level, "level")
+    balance = in_open_interval(balance, "balance")
+    question = _Question(delta, level, balance, EffectPrior.checked(prior), _noise(delta, noise_share, n_features))
+    n = _smallest(question, _promise(question, auc, half_width, above, power))
     worst = None
     if noise_share is None and n_features is None:
-        noisy = _question(auc, level, balance, 1.0, None, prior)
+        noisy = replace(question, noise=lambda n0, n1: 1.0)
         worst = _smallest(noisy, _promise(noisy, auc, half_width, above, power))
     n0, n1 = question.counts(n)
     return SamplePlan(
         n=n,
         n0=n0,
         n1=n1,
-        auc=float(auc),
-        level=question.level,
-        balance=question.balance,
+        auc=expected,
+        level=level,
+        balance=balance,
         half_width=question.half_width(n),
         above=None if above is None else float(above),
         power=None if above is None else question.power(n, float(above)),
         noise_share=question.noise(n0, n1),
         n_if_noisy=worst,
-        notes=_notes(question, float(auc), n, worst),
-    )
-
-
-def _question(auc: Any, level: Any, balance: Any, share: Any, n_features: Any, prior: Any) -> _Question:
-    expected = as_number(auc, "auc")
-    if not 0.5 < expected < 1:
-        raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
-    delta = separation_of(expected)
-    return _Question(
-        delta,
-        in_open_interval(level, "level"),
-        in_open_interval(balance, "balance"),
-        EffectPrior.checked(prior),
-        _noise(delta, share, n_features),
+        notes=_notes(question, expected, n, worst),
     )
 
 
@@ -343,7 +308,7 @@ def _notes(question: _Question, auc: float, n: int, worst: int | None) -> tuple[
         )
     if n == fewest_rows(question.balance):
         notes.append(f"fewer than {n} rows were not considered: the interval has not been checked there.")
-    if (1 - auc) * n0 * n1 < FEW_DISORDERED:
+    if (1 - auc) * n0 * n1 < 5:  # pairs expected out of order; with fewer, perfect order is not rare
         notes.append("so few rows may well be in perfect order by luck; the interval is wider than planned then.")
     if n > MAX_ROWS:
         judged = judged_rows(n0, n1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,26 +14,26 @@ from foldless.checks import Floats, as_number, as_numbers, as_probabilities, in_
 from foldless.errors import InputError
 from foldless.laws.effect import SQRT2, Effect, effect_of, log_jacobian, probability
 
+Details = Mapping[str, Any]
 
-@dataclass(frozen=True)
-class RatePosterior:
-    """Posterior of a probability Phi(x / scale), x an `Effect`.
 
-    `mean`, `sd` and `interval` describe it; `cdf`, `ppf`, `pdf` and `sample` are the whole law.
-    """
+class ShownAsCard:
+    """A result that notebooks show by the function of `foldless.cards.results` whose name is `_card`."""
 
-    effect: Effect
-    scale: float
+    _card: ClassVar[str]
 
-    @property
-    def mean(self) -> float:
-        """Posterior mean."""
-        return self.effect.mean_probability(self.scale)
+    def _repr_html_(self) -> str:
+        from foldless.cards import results
 
-    @property
-    def sd(self) -> float:
-        """Posterior standard deviation."""
-        return self.effect.sd_probability(self.scale)
+        return str(getattr(results, self._card)(self))
+
+
+class WithQuantiles:
+    """The median and central intervals of a law that has `ppf`."""
+
+    def ppf(self, q: Any) -> Floats:
+        """Posterior quantiles."""
+        raise NotImplementedError
 
     @property
     def median(self) -> float:
@@ -44,6 +45,45 @@ class RatePosterior:
         tail = (1 - in_open_interval(level, "level")) / 2
         low, high = self.ppf(np.array([tail, 1 - tail]))
         return float(low), float(high)
+
+
+def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: int = 60) -> Floats:
+    """Where each entry turns from below its target to above it, between `low` and `high`."""
+    for _ in range(halvings):
+        middle = low + (high - low) / 2
+        below = is_below(middle)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(low + (high - low) / 2)
+
+
+def drawn(draw: Callable[[np.random.Generator], Floats], size: Any, rng: Any) -> Floats:
+    """Random draws, or an `InputError` where the size or the source of randomness is not one."""
+    try:
+        return draw(np.random.default_rng(rng))
+    except (TypeError, ValueError) as err:
+        raise InputError(f"sample takes a size or shape and a seed or generator, got {size!r}, {rng!r}.") from err
+
+
+@dataclass(frozen=True)
+class RatePosterior(ShownAsCard, WithQuantiles):
+    """Posterior of a probability Phi(x / scale), x an `Effect`.
+
+    `mean`, `sd` and `interval` describe it; `cdf`, `ppf`, `pdf` and `sample` are the whole law.
+    """
+
+    effect: Effect
+    scale: float
+    _card = "rate_posterior"
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return self.effect.mean_probability(self.scale)
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return self.effect.sd_probability(self.scale)
 
     def cdf(self, a: Any) -> Floats:
         """Posterior probability that the rate is at most `a`; 0 below 0 and 1 from 1 on."""
@@ -67,10 +107,7 @@ class RatePosterior:
 
     def sample(self, size: Any = None, rng: np.random.Generator | int | None = None) -> Floats:
         """Random draws from the posterior."""
-        try:
-            draws = self.effect.sample(size, np.random.default_rng(rng))
-        except (TypeError, ValueError) as err:
-            raise InputError(f"sample takes a size or shape and a seed or generator, got {size!r}, {rng!r}.") from err
+        draws = drawn(lambda source: self.effect.sample(size, source), size, rng)
         return np.asarray(probability(draws, self.scale))[()]
 
     def prob_above(self, a: float) -> float:
@@ -79,11 +116,6 @@ class RatePosterior:
         if not 0 < bound < 1:
             return 1.0 if bound <= 0 else 0.0
         return float(self.effect.sf(self._finite_effect(np.asarray(bound))))
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.rate_posterior(self)
 
     def _finite_effect(self, a: Floats) -> Floats:
         return np.asarray(np.clip(effect_of(np.clip(a, 0.0, 1.0), self.scale), -1e100, 1e100))
@@ -119,20 +151,20 @@ class AUCPosterior(RatePosterior):
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Details = field(default_factory=dict)
+    _card = "auc_posterior"
 
     @classmethod
     def from_effect(
-        cls,
-        effect: Effect,
-        method: str,
-        n0: int,
-        n1: int,
-        notes: tuple[str, ...] = (),
-        details: Mapping[str, Any] | None = None,
+        cls, effect: Effect, method: str, n0: int, n1: int, notes: tuple[str, ...] = (), details: Details | None = None
     ) -> AUCPosterior:
         """The posterior of AUC = Phi(delta / sqrt 2), given that of delta."""
-        return cls(effect, SQRT2, method, n0, n1, notes, MappingProxyType(dict(details or {})))
+        return cls(effect, SQRT2, method, n0, n1, notes, dict(details or {}))
+
+    def __post_init__(self) -> None:
+        for name, value in list(vars(self).items()):
+            if isinstance(value, dict):
+                object.__setattr__(self, name, MappingProxyType(dict(value)))
 
     def __repr__(self) -> str:
         low, high = self.interval()
@@ -141,24 +173,14 @@ class AUCPosterior(RatePosterior):
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
 
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.auc_posterior(self)
-
     def __float__(self) -> float:
         return self.mean
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only mapping does not pickle; its content does.
-        return AUCPosterior.from_effect, (
-            self.effect,
-            self.method,
-            self.n0,
-            self.n1,
-            self.notes,
-            dict(self.details),
-        )
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain: dict[str, Any] = {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in values.items()}
+        return partial(type(self), **plain), ()
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.laws.effect import SQRT2, Effect
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
@@ -28,18 +26,6 @@ class PairwisePosteriors:
         Labels, in the order of the rows and columns of `mean` and `interval`.
     posteriors : mapping
         One `AUCPosterior` for each pair (earlier class, later class); its n0 and n1 are the rows of the two.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, y = load_iris(return_X_y=True)
-    >>> pairwise = fl.auc_posterior(LogisticRegression().fit(X[:, :2], y), X[:, :2], y).pairwise
-    >>> pairwise[0, 1].mean > pairwise[1, 2].mean
-    True
-    >>> pairwise.weakest()
-    (1, 2)
     """
 
     classes: tuple[Any, ...]
@@ -76,7 +62,7 @@ class PairwisePosteriors:
         return self._matrix(lambda post: post.interval(level)[0]), self._matrix(lambda post: post.interval(level)[1])
 
     def weakest(self) -> Pair:
-        """The two classes that are told apart worst."""
+        """The two classes that the classifier separates worst."""
         return min(self.posteriors, key=lambda pair: self.posteriors[pair].mean)
 
     def __repr__(self) -> str:
@@ -111,8 +97,6 @@ class MulticlassAUCPosterior(AUCPosterior):
 
     Attributes
     ----------
-    method : str
-        "loo", "loo-surrogate" or "scores": where the number comes from.
     n0, n1 : int
         All rows, both times: in an average over classes every row is a positive one and a negative one.
     multi_class : str
@@ -125,10 +109,8 @@ class MulticlassAUCPosterior(AUCPosterior):
         The AUC of each two classes.
     against_rest : mapping
         The AUC of each class against all others, an `AUCPosterior` by label.
-    notes : tuple of str
-        What a reader of the number must know.
-    details : mapping
-        Further figures; ``details["score"]`` says by which score rows are ranked.
+    method, notes, details
+        As in `AUCPosterior`; ``details["score"]`` says by which score rows are ranked.
 
     Examples
     --------
@@ -139,8 +121,10 @@ class MulticlassAUCPosterior(AUCPosterior):
     >>> post = fl.auc_posterior(RidgeClassifier().fit(X[:, :2], y), X[:, :2], y)
     >>> post
     MulticlassAUCPosterior(mean=..., 95% interval [..., ...], multi_class='ovo', method='loo', 3 classes, 150 rows)
-    >>> post.pairwise.mean.shape
-    (3, 3)
+    >>> post.pairwise.weakest(), post.pairwise.mean.shape
+    ((1, 2), (3, 3))
+    >>> post.pairwise[0, 1].mean > post.pairwise[1, 2].mean
+    True
     """
 
     multi_class: str
@@ -149,52 +133,11 @@ class MulticlassAUCPosterior(AUCPosterior):
     pairwise: PairwisePosteriors
     against_rest: Mapping[Any, AUCPosterior]
 
-    @classmethod
-    def of_classes(
-        cls,
-        effect: Effect,
-        method: str,
-        multi_class: str,
-        counts: Mapping[Any, int],
-        pairwise: PairwisePosteriors,
-        against_rest: Mapping[Any, AUCPosterior],
-        notes: tuple[str, ...] = (),
-        details: Mapping[str, Any] | None = None,
-    ) -> MulticlassAUCPosterior:
-        """The posterior of the average AUC Phi(delta / sqrt 2), given that of delta."""
-        return cls(
-            effect,
-            SQRT2,
-            method,
-            sum(counts.values()),
-            sum(counts.values()),
-            notes,
-            MappingProxyType(dict(details or {})),
-            multi_class=multi_class,
-            classes=tuple(counts),
-            counts=tuple(counts.values()),
-            pairwise=pairwise,
-            against_rest=MappingProxyType(dict(against_rest)),
-        )
-
     def __repr__(self) -> str:
         low, high = self.interval()
         return (
             f"MulticlassAUCPosterior(mean={self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], multi_class="
             f"{self.multi_class!r}, method={self.method!r}, {len(self.classes)} classes, {self.n0} rows)"
-        )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only mappings do not pickle; their content does.
-        return MulticlassAUCPosterior.of_classes, (
-            self.effect,
-            self.method,
-            self.multi_class,
-            dict(zip(self.classes, self.counts, strict=True)),
-            self.pairwise,
-            dict(self.against_rest),
-            self.notes,
-            dict(self.details),
         )
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
@@ -214,7 +157,6 @@ class MulticlassAUCPosterior(AUCPosterior):
     def _repr_html_(self) -> str:
         from foldless import words
         from foldless.cards import drawing
-        from foldless.cards.drawing import card, density_curve
 
         low, high = self.interval()
         pairs = sorted(self.pairwise, key=lambda pair: self.pairwise[pair].mean)
@@ -229,11 +171,11 @@ class MulticlassAUCPosterior(AUCPosterior):
             post = self.pairwise[pair]
             facts[f"{pair[0]} and {pair[1]}"] = words.estimate(post.mean, *post.interval())
         rest = len(pairs) - SHOWN
-        return card(
+        return drawing.card(
             "Average AUC on new data",
             f"{words.rate(self.mean)}, 95 % interval {words.span(low, high)}",
             facts,
-            picture=drawing.density(density_curve(self), chance=0.5),
+            picture=drawing.density(drawing.density_curve(self), chance=0.5),
             notes=self.notes,
             remark=f"The {SHOWN} weakest pairs of classes; {rest} others are better." if rest > 0 else "",
         )

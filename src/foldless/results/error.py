@@ -2,83 +2,73 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from foldless.checks import Floats, as_numbers, as_probabilities, in_open_interval
+from foldless.checks import Floats, as_numbers, as_probabilities
 from foldless.laws.effect import StudentEffect, chi_nodes
-from foldless.results.auc import RatePosterior
+from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles, bisected
 
-# ---- The joint law of FPR = Phi(x0) and TPR = Phi(x1), and the probability of a half plane under it.
+# Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
+# other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
 #
-# One of the two rates is put on quadrature nodes and the other is integrated in closed form: always
-# the one that moves ``a FPR + b TPR`` more, so that the integrand is smooth on the nodes' scale.
-
-HERMITE_NODES = 24
-QUANTILE_NODES = 128
-MAX_SCALE_NODES = 3000
+#     a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence,
+#
+# and its probability under the joint law of FPR and TPR is the cdf of the rate. One of the two rates is put on
+# quadrature nodes and the other is integrated in closed form: always the one that moves ``a FPR + b TPR`` more, so
+# that the integrand is smooth on the scale of the nodes.
 
 RateFunction = Callable[[Floats, Floats], Floats]
 
 
-class RatePair(Protocol):
-    """Joint posterior of the false and the true positive rate."""
-
-    @property
-    def fpr(self) -> StudentEffect:
-        """x0."""
-
-    @property
-    def tpr(self) -> StudentEffect:
-        """x1."""
-
-    def probability(self, a: float, b: float, c: float) -> float:
-        """P(a FPR + b TPR <= c)."""
-
-    def moments(self, rate: RateFunction) -> tuple[float, float]:
-        """Mean and standard deviation of rate(FPR, TPR)."""
-
-
 @dataclass(frozen=True)
-class SeparateScales:
-    """Each class has a spread of its own: the two rates are independent."""
+class RatePair(ABC):
+    """Joint posterior of the false positive rate Phi(x0) and the true positive rate Phi(x1), given x0 and x1."""
 
     fpr: StudentEffect
     tpr: StudentEffect
 
+    @abstractmethod
+    def probability(self, a: float, b: float, c: float) -> float:
+        """P(a FPR + b TPR <= c)."""
+
+    @abstractmethod
+    def moments(self, rate: RateFunction) -> tuple[float, float]:
+        """Mean and standard deviation of rate(FPR, TPR)."""
+
+
+class SeparateScales(RatePair):
+    """Each class has a spread of its own: the two rates are independent."""
+
     def probability(self, a: float, b: float, c: float) -> float:
         """The average over quantiles of the narrower rate of the cdf of the wider."""
-        if abs(a) * self._sd0 >= abs(b) * self._sd1:
-            return _average_cdf(self.fpr, self._quantiles1, a, b, c)
-        return _average_cdf(self.tpr, self._quantiles0, b, a, c)
+        sd0, sd1 = self._sds
+        if abs(a) * sd0 >= abs(b) * sd1:
+            return _average_cdf(self.fpr, self._quantiles[1], a, b, c)
+        return _average_cdf(self.tpr, self._quantiles[0], b, a, c)
 
     def moments(self, rate: RateFunction) -> tuple[float, float]:
         """By the product of both quantile rules."""
         _, weights = _unit_rule()
-        values = rate(self._quantiles0[:, None], self._quantiles1[None, :])
+        fpr, tpr = self._quantiles
+        values = rate(fpr[:, None], tpr[None, :])
         mean = float(weights @ values @ weights)
         return mean, float(np.sqrt(weights @ np.square(values - mean) @ weights))
 
     @cached_property
-    def _quantiles0(self) -> Floats:
-        return np.asarray(ndtr(self.fpr.ppf(_unit_rule()[0])))
+    def _quantiles(self) -> tuple[Floats, Floats]:
+        p = _unit_rule()[0]
+        return np.asarray(ndtr(self.fpr.ppf(p))), np.asarray(ndtr(self.tpr.ppf(p)))
 
     @cached_property
-    def _quantiles1(self) -> Floats:
-        return np.asarray(ndtr(self.tpr.ppf(_unit_rule()[0])))
-
-    @cached_property
-    def _sd0(self) -> float:
-        return self.fpr.sd_probability(1.0)
-
-    @cached_property
-    def _sd1(self) -> float:
-        return self.tpr.sd_probability(1.0)
+    def _sds(self) -> tuple[float, float]:
+        return self.fpr.sd_probability(1.0), self.tpr.sd_probability(1.0)
 
 
 def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: float) -> float:
@@ -88,12 +78,8 @@ def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: flo
     return float(weights @ (below if a > 0 else 1 - below))
 
 
-@dataclass(frozen=True)
-class SharedScale:
+class SharedScale(RatePair):
     """Both classes have one spread, so both distances share its uncertainty R: x = loc R + spread Z."""
-
-    fpr: StudentEffect
-    tpr: StudentEffect
 
     def probability(self, a: float, b: float, c: float) -> float:
         """Given R the two rates are independent and normal on the probit scale."""
@@ -127,7 +113,7 @@ class SharedScale:
             return r, weights
         widest = max(abs(e.loc) / e.spread for e in (self.fpr, self.tpr))
         refine = widest / np.sqrt(2 * self.fpr.df)
-        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, MAX_SCALE_NODES // r.size))))
+        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, 3000 // r.size))))
 
 
 def _conditional_sd(effect: StudentEffect) -> float:
@@ -145,27 +131,16 @@ def _bound(a: float, rest: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def _hermite() -> tuple[Floats, Floats]:
-    z, weights = np.polynomial.hermite_e.hermegauss(HERMITE_NODES)
+    z, weights = np.polynomial.hermite_e.hermegauss(24)
     return z, weights / weights.sum()
 
 
 @lru_cache(maxsize=1)
 def _unit_rule() -> tuple[Any, Any]:
     """Gauss-Legendre on (0, 1)."""
-    t, weights = np.polynomial.legendre.leggauss(QUANTILE_NODES)
+    t, weights = np.polynomial.legendre.leggauss(128)
     return (t + 1) / 2, weights / 2
 
-
-# ---- `ErrorPosterior`: error, sensitivity, specificity, PPV and NPV at a threshold and a prevalence.
-#
-# Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
-# other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
-#
-#     a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence,
-#
-# and its probability under the joint law of FPR and TPR (`rate_pair`) is the cdf of the rate.
-
-HALVINGS = 45
 
 RateName = Literal["error", "ppv", "npv"]
 
@@ -196,12 +171,13 @@ def _ratio(part: Floats, rest: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class DerivedRate:
+class DerivedRate(ShownAsCard, WithQuantiles):
     """Posterior of a rate computed from FPR and TPR: the error, the PPV or the NPV."""
 
     pair: RatePair
     name: RateName
     prevalence: float
+    _card = "derived_rate"
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
@@ -220,39 +196,20 @@ class DerivedRate:
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
         values = as_numbers(v, "v")
-        out = [self._cdf(x) for x in values.ravel()]
-        return np.asarray(out).reshape(values.shape)[()]
-
-    def _cdf(self, v: float) -> float:
-        if v < 0:
-            return 0.0
-        return 1.0 if v >= 1 else self.pair.probability(*_half_plane(self.name, self.prevalence, v))
+        out = np.where(values >= 1, 1.0, 0.0)
+        for at in zip(*np.nonzero((values >= 0) & (values < 1)), strict=True):
+            out[at] = self.pair.probability(*_half_plane(self.name, self.prevalence, float(values[at])))
+        return out[()]
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""
         levels = as_probabilities(q, "q")
-        return np.asarray([self._quantile(p) for p in levels.ravel()]).reshape(levels.shape)[()]
-
-    def _quantile(self, p: float) -> float:
-        low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._cdf(middle) < p else (low, middle)
-        return (low + high) / 2
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Central credible interval."""
-        tail = (1 - in_open_interval(level, "level")) / 2
-        return self._quantile(tail), self._quantile(1 - tail)
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.derived_rate(self)
+        ends = np.zeros(levels.shape), np.ones(levels.shape)
+        return bisected(lambda v: self.cdf(v) < levels, *ends, halvings=45)[()]
 
 
 @dataclass(frozen=True, repr=False)
-class ErrorPosterior:
+class ErrorPosterior(ShownAsCard):
     """Posterior of the error rates of one classifier at one threshold.
 
     `error`, `sensitivity`, `specificity`, `ppv` and `npv` each have ``mean``, ``sd``, ``interval(level)``,
@@ -260,8 +217,7 @@ class ErrorPosterior:
 
     Examples
     --------
-    >>> from foldless.results.error import ErrorPosterior
-    >>> from foldless.results.error import SharedScale
+    >>> from foldless.results.error import ErrorPosterior, SharedScale
     >>> from foldless.laws.effect import StudentEffect
     >>> pair = SharedScale(StudentEffect(-1.0, 0.2, 40), StudentEffect(0.8, 0.25, 40))
     >>> post = ErrorPosterior(pair, 0.0, 0.3, "in-sample", 25, 16)
@@ -276,6 +232,7 @@ class ErrorPosterior:
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
+    _card = "error_posterior"
 
     @property
     def sensitivity(self) -> RatePosterior:
@@ -311,26 +268,20 @@ class ErrorPosterior:
             f"threshold={self.threshold:g}, prevalence={self.prevalence:.3g}, method={self.method!r})"
         )
 
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.error_posterior(self)
-
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Every rate with its interval, as a plain dict."""
-        names = ("error", "sensitivity", "specificity", "ppv", "npv")
+        rates = {}
+        for name in ("error", "sensitivity", "specificity", "ppv", "npv"):
+            rate = getattr(self, name)
+            low, high = rate.interval(level)
+            rates[name] = {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
         return {
             "threshold": self.threshold,
             "prevalence": self.prevalence,
             "level": level,
-            **{name: _described(getattr(self, name), level) for name in names},
+            **rates,
             "method": self.method,
             "n0": self.n0,
             "n1": self.n1,
             "notes": list(self.notes),
         }
-
-
-def _described(rate: RatePosterior | DerivedRate, level: float) -> dict[str, float]:
-    low, high = rate.interval(level)
-    return {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}

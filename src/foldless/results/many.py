@@ -10,15 +10,16 @@ import numpy as np
 
 from foldless.checks import Floats, as_number, in_open_interval
 from foldless.laws.effect import SQRT2, StudentEffect, effect_of, probability, t_cdf
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, bisected
 
-HALVINGS = 60
 CELLS = 1 << 20  # numbers of the quadrature held at once
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class AUCPosteriors:
     """Posteriors of the AUC of K classifiers, as arrays with one entry each; ``posteriors[k]`` is one `AUCPosterior`.
+
+    Made by `auc_posterior_many`, which has an example.
 
     Attributes
     ----------
@@ -29,16 +30,6 @@ class AUCPosteriors:
     n0, n1 : int
         Rows of the negative and the positive class.
     notes : tuple of str
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> posteriors = fl.auc_posterior_many(np.eye(10), X[:, :10], y, pos_label=0)
-    >>> len(posteriors), int(np.argmax(posteriors.mean))
-    (10, 2)
     """
 
     loc: Floats
@@ -73,7 +64,7 @@ class AUCPosteriors:
     @cached_property
     def sd(self) -> Floats:
         """Posterior standard deviations."""
-        return np.array([StudentEffect(float(loc), self.spread, self.df).sd_probability(SQRT2) for loc in self.loc])
+        return np.array([effect.sd_probability(SQRT2) for effect in self._effects()])
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the central credible intervals."""
@@ -89,14 +80,8 @@ class AUCPosteriors:
         return 1.0 - self._cdf(np.full(len(self), float(effect_of(bound, SQRT2))))
 
     def _quantile(self, q: float) -> Floats:
-        """Bisection of all cdfs at once."""
-        ends = [effect._range() for effect in self._effects()]
-        low, high = (np.array(e) for e in zip(*ends, strict=True))
-        for _ in range(HALVINGS):
-            middle = low + (high - low) / 2
-            below = self._cdf(middle) < q
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(low + (high - low) / 2)
+        low, high = np.transpose([effect._range() for effect in self._effects()])
+        return bisected(lambda x: self._cdf(x) < q, low, high)
 
     def _effects(self) -> Iterator[StudentEffect]:
         return (StudentEffect(float(loc), self.spread, self.df) for loc in self.loc)

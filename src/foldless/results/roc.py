@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
@@ -11,11 +11,7 @@ from scipy.special import fdtri, ndtr, ndtri
 from foldless.checks import Floats, as_number, as_probabilities, in_open_interval
 from foldless.errors import InputError
 from foldless.laws.effect import Effect, GridEffect
-
-NODES = 160
-BETA_NODES = 24
-DELTA_NODES = 400
-HALVINGS = 60
+from foldless.results.auc import ShownAsCard, bisected
 
 
 class PointInterval(NamedTuple):
@@ -26,19 +22,6 @@ class PointInterval(NamedTuple):
     high: float
 
 
-class Curves(Protocol):
-    """A random ROC curve TPR = Phi(alpha + beta Phi^-1(fpr))."""
-
-    def mean_tpr(self, q: Floats) -> Floats:
-        """E[TPR] at fpr = Phi(q)."""
-
-    def tpr_quantile(self, q: Floats, p: float) -> Floats:
-        """Quantile p of TPR at fpr = Phi(q)."""
-
-    def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
-        """Quantiles of the area sum(weights * TPR(q))."""
-
-
 @dataclass(frozen=True)
 class SeparationCurves:
     """Equal variances: one parameter delta, TPR = Phi(delta + q); the band is simultaneous."""
@@ -46,12 +29,15 @@ class SeparationCurves:
     effect: Effect
 
     def mean_tpr(self, q: Floats) -> Floats:
+        """E[TPR] at fpr = Phi(q)."""
         return self.effect.mean_tpr(q)
 
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
+        """Quantile p of TPR at fpr = Phi(q)."""
         return np.asarray(ndtr(self.effect.ppf(p) + q))
 
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
+        """Quantiles of the area sum(weights * TPR(q))."""
         # The area grows with delta, so its quantiles are the areas at the quantiles of delta.
         return np.asarray(ndtr(self.effect.ppf(p)[:, None] + q) @ weights)
 
@@ -72,7 +58,7 @@ class BinormalCurves:
     @classmethod
     def from_variances(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
         """Curves from the score variances of both classes and their degrees of freedom."""
-        t, weights = np.polynomial.legendre.leggauss(BETA_NODES)
+        t, weights = np.polynomial.legendre.leggauss(24)
         ratio = fdtri(df1, df0, (t + 1) / 2)
         return cls(effect, np.sqrt(v0 / v1 * ratio), weights / 2)
 
@@ -90,12 +76,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        low, high = -reach, reach
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            below = self._cdf(middle, q) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray(ndtr((low + high) / 2))
+        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
@@ -104,20 +85,19 @@ class BinormalCurves:
     def area_quantiles(self, q: Floats, weights: Floats, p: Floats) -> Floats:
         # For each beta the area grows with delta, so P(area <= a) is the cdf of the delta that gives a.
         least, most = (float(end) for end in self.effect.ppf(np.array([1e-9, 1 - 1e-9])))
-        delta = np.linspace(least, most, DELTA_NODES)
+        delta = np.linspace(least, most, 400)
         curves = ndtr(np.multiply.outer(self._stretch, delta)[..., None] + np.multiply.outer(self.beta, q)[:, None, :])
         areas = curves @ weights
-        low, high = np.full(p.shape, areas.min()), np.full(p.shape, areas.max())
-        for _ in range(HALVINGS):
-            middle = (low + high) / 2
-            at = np.stack([np.interp(middle, each, delta) for each in areas])
-            below = self.weights @ self.effect.cdf(at) < p
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return np.asarray((low + high) / 2)
+
+        def is_below(area: Floats) -> Any:
+            at = np.stack([np.interp(area, each, delta) for each in areas])
+            return self.weights @ self.effect.cdf(at) < p
+
+        return bisected(is_below, np.full(p.shape, areas.min()), np.full(p.shape, areas.max()))
 
 
 @dataclass(frozen=True, repr=False)
-class ROCPosterior:
+class ROCPosterior(ShownAsCard):
     """Posterior of the ROC curve of one classifier.
 
     Examples
@@ -131,11 +111,12 @@ class ROCPosterior:
     [0.814, 0.639, 0.939]
     """
 
-    curves: Curves
+    curves: SeparationCurves | BinormalCurves
     method: str
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
+    _card = "roc_posterior"
 
     def __repr__(self) -> str:
         at = self.tpr_at(0.1)
@@ -144,15 +125,9 @@ class ROCPosterior:
             f"method={self.method!r}, n0={self.n0}, n1={self.n1})"
         )
 
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.roc_posterior(self)
-
     def mean(self, fpr: Any) -> Floats:
         """Posterior mean of the true positive rate at each false positive rate."""
-        tpr: Floats = self._at(fpr, self.curves.mean_tpr)
-        return tpr
+        return self._at(fpr, self.curves.mean_tpr)
 
     def band(self, fpr: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible band: lower and upper true positive rate at each false positive rate."""
@@ -173,7 +148,7 @@ class ROCPosterior:
         low, high = self.curves.area_quantiles(q, weights, np.array([tail, 1 - tail]))
         return PointInterval(float(self.curves.mean_tpr(q) @ weights), float(low), float(high))
 
-    def _at(self, fpr: Any, tpr: Any) -> Any:
+    def _at(self, fpr: Any, tpr: Any) -> Floats:
         f = as_probabilities(fpr, "fpr")
         inside = np.clip(f, 1e-300, 1 - 1e-16)
         # Every curve of the family starts at (0, 0) and ends at (1, 1).
@@ -188,7 +163,7 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
     end = as_number(max_fpr, "max_fpr")
     if not 0 < end <= 1:
         raise InputError(f"max_fpr must lie above 0 and at most at 1, got {max_fpr!r}.")
-    t, weights = np.polynomial.legendre.leggauss(NODES)
+    t, weights = np.polynomial.legendre.leggauss(160)
     top = min(float(ndtri(end)), 9.0)
     bottom = min(-9.0, top - 6.0)
     half = (top - bottom) / 2

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foldless.checks import Floats
+from foldless.results.auc import ShownAsCard
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HonestScores:
+class HonestScores(ShownAsCard):
     """What the training rows would have scored had they not been in the training set.
 
     Attributes
@@ -34,14 +35,10 @@ class HonestScores:
     match: float
     method: str
     notes: tuple[str, ...] = ()
+    _card = "honest_scores"
 
     def __repr__(self) -> str:
         return (
             f"HonestScores({self.scores.size} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
             f"noise_share={self.noise_share:.2f}, method={self.method!r})"
         )
-
-    def _repr_html_(self) -> str:
-        from foldless.cards import results
-
-        return results.honest_scores(self)

@@ -17,7 +17,6 @@ from foldless.honest.class_statistic import Component, TrainingRows
 from foldless.honest.classes import LOG_ODDS, ClassScores, evaluated_rows, log_odds
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
 
@@ -36,10 +35,14 @@ class Assessment:
 def assess(analysis: Analysis) -> Assessment:
     """Judge a fitted candidate by the posterior of `auc_posterior`."""
     if analysis.several_classes:
-        return _assess_classes(analysis, analysis.view)
+        scores, shares = analysis.class_scores, np.zeros(analysis.view.codes.size)
+        components = components_of(analysis.class_rows, scores.counts.size, analysis.options.multi_class)
+        shares[rows_of(scores, analysis.view.codes)] = shares_of(components)
+        return Assessment(analysis.auc, shares, analysis.warnings)
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
-        shares = _shares(z[positive][:, None] - z[~positive], *_places(positive))
+        rows1, rows0 = np.flatnonzero(positive), np.flatnonzero(~positive)
+        shares = _shares(z[rows1][:, None] - z[rows0], rows1, rows0, z.size)
         return Assessment(analysis.auc, shares, analysis.warnings)
     return Assessment(analysis.auc, shares_of_rows(analysis.leave_one_out), analysis.warnings)
 
@@ -62,26 +65,6 @@ def _shares(diff: Floats, rows1: Any, rows0: Any, n: int) -> Floats:
     return shares
 
 
-def _places(positive: Any) -> tuple[Any, Any, int]:
-    return np.flatnonzero(positive), np.flatnonzero(~positive), positive.size
-
-
-# ---- One candidate of more than two classes judged: the posterior of its average AUC, and what every row does to it.
-#
-# The average A of the AUCs Phi(d_c / sqrt 2) moves with the mean differences of all rows (notation of
-# `foldless.honest.class_statistic`). The share of row i is
-#
-#     sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
-
-
-def _assess_classes(analysis: Analysis, view: LinearView) -> Assessment:
-    rows = analysis.class_rows
-    shares = np.zeros(view.codes.size)
-    components = components_of(rows, len(analysis.class_scores.counts), analysis.options.multi_class)
-    shares[rows_of(analysis.class_scores, view.codes)] = shares_of(components)
-    return Assessment(analysis.auc, shares, analysis.warnings)
-
-
 def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:
     """The AUCs that are averaged: of every class above every other, or of every class above the rest."""
     everyone = range(n_classes)
@@ -91,24 +74,30 @@ def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> lis
 
 
 def shares_of(components: Sequence[Component]) -> Floats:
-    """What each evaluated row contributes to the average AUC."""
+    """What each evaluated row contributes to the average AUC.
+
+    The average of the C AUCs Phi(d_c / sqrt 2) moves with the mean differences r_c(i) of all rows, in the notation of
+    `foldless.honest.class_statistic`. The share of row i is
+
+        sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
+    """
     d = np.array([c.separation for c in components])
     slopes = np.exp(-(d**2) / 4) / (np.sqrt(4 * np.pi) * d.size)
     return np.asarray(slopes @ np.array([c.mean_share for c in components]))
 
 
-def rows_of(found: ClassScores, codes: Ints) -> Ints:
+def rows_of(scores: ClassScores, codes: Ints) -> Ints:
     """Which rows were evaluated.
 
     Candidates of different kinds may be judged on subsets of different sizes; their shares are compared by rows.
     """
-    if found.codes.size == codes.size:
+    if scores.codes.size == codes.size:
         return np.arange(codes.size)
-    most = int(np.bincount(found.codes).max()) * found.counts.size
+    most = int(np.bincount(scores.codes).max()) * scores.counts.size
     rows = evaluated_rows(codes, most)
-    if not np.array_equal(codes[rows], found.codes):
+    if not np.array_equal(codes[rows], scores.codes):
         raise InputError(
-            f"the {found.codes.size} evaluated rows are not those that {most} allow: this is a mistake in foldless, "
+            f"the {scores.codes.size} evaluated rows are not those that {most} allow: this is a mistake in foldless, "
             f"please report it with the number of rows per class, {np.bincount(codes).tolist()}."
         )
     return rows
@@ -117,22 +106,15 @@ def rows_of(found: ClassScores, codes: Ints) -> Ints:
 def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class: str, sample_weight: Any) -> float:
     """Mean over ordered pairs of classes ("ovo"), or over classes against the rest ("ovr"), of the AUC of a score.
 
-    Equal to ``sklearn.metrics.roc_auc_score(average="macro")`` on `predict_proba` where `kind` says that rows are
-    ranked by odds; that function takes nothing but probabilities, and this one also decision values.
-
-    Parameters
-    ----------
-    y : classes of the rows
-    decisions : array of shape (N, K), from ``decision_function``
-    classes : the K classes
-    kind : ``details["score"]`` of the posterior
-    multi_class : {"ovo", "ovr"}
-    sample_weight : array of shape (N,), or None
+    `decisions` (N, K) come from ``decision_function``; `kind` is ``details["score"]`` of the posterior. Equal to
+    ``sklearn.metrics.roc_auc_score(average="macro")`` on `predict_proba` where `kind` says that rows are ranked by
+    odds; that function takes nothing but probabilities, and this one also decision values.
     """
     from sklearn.metrics import roc_auc_score
 
     codes = codes_of(y, np.asarray(classes).tolist())
-    z = ranked_by(np.asarray(decisions, dtype=np.float64), kind)
+    z = np.asarray(decisions, dtype=np.float64)
+    z = log_odds(z.T).T if kind == LOG_ODDS else z
     checks.same_length(len(z), codes.size)
     weight = np.ones(codes.size) if sample_weight is None else checks.as_row_weights(sample_weight, codes.size)
 
@@ -142,11 +124,6 @@ def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class:
     if multi_class == "ovr":
         return float(np.mean([auc(k, slice(None)) for k in range(z.shape[1])]))
     return float(np.mean([auc(a, np.isin(codes, (a, b))) for a, b in permutations(range(z.shape[1]), 2)]))
-
-
-def ranked_by(decisions: Floats, kind: Any) -> Floats:
-    """The scores that the posterior is about: log odds, which rank as probabilities do, or decision values."""
-    return log_odds(decisions.T).T if kind == LOG_ODDS else decisions
 
 
 def codes_of(y: Any, classes: list[Any]) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,18 +21,11 @@ L2_CLASSIFIERS = {"LogisticRegression": "C", "LinearSVC": "C", "RidgeClassifier"
 
 @dataclass(frozen=True)
 class Family:
-    """Candidates that are worked on together.
+    """Candidates that are worked on together."""
 
-    Attributes
-    ----------
-    indices : positions of the candidates in the grid
-    params : their parameters
-    strength : name of the one parameter in which they differ, None for a candidate on its own
-    """
-
-    indices: tuple[int, ...]
+    indices: tuple[int, ...]  # in the grid
     params: tuple[Params, ...]
-    strength: str | None = None
+    strength: str | None = None  # the one parameter in which they differ; None for a candidate on its own
 
 
 def expand(param_grid: Any) -> list[Params]:
@@ -40,14 +33,14 @@ def expand(param_grid: Any) -> list[Params]:
     from sklearn.model_selection import ParameterGrid
 
     try:
-        found = list(ParameterGrid(param_grid))
+        candidates = list(ParameterGrid(param_grid))
     except (TypeError, ValueError) as err:
         raise InputError(
             f"param_grid must be a dict of lists such as {{'C': [0.1, 1, 10]}}, or a list of such dicts: {err}"
         ) from err
-    if not found:
+    if not candidates:
         raise InputError("param_grid is an empty list: name at least one candidate, such as {'C': [0.1, 1, 10]}.")
-    return found
+    return candidates
 
 
 def param_columns(candidates: list[Params]) -> dict[str, Any]:
@@ -77,22 +70,17 @@ def families(estimator: Any, candidates: list[Params]) -> list[Family]:
 
     groups: dict[Any, list[int]] = {}
     for k, params in enumerate(candidates):
-        names = [n for n, value in params.items() if n.split("__")[-1] in ("C", "alpha") and is_strength(value)]
+        names = _strengths(params, ("C", "alpha"))
         # Alone in its group unless exactly one parameter can be the strength.
         key = (names[0], others_of(params, names[0])) if len(names) == 1 else (None, k)
         groups.setdefault(key, []).append(k)
-    found = []
+    sorted_out = []
     for (name, _), members in groups.items():
         first = clone(estimator).set_params(**clone(candidates[members[0]], safe=False))
         shared = name if len(members) > 1 and name == l2_strength(first) else None
         parts = [members] if shared else [[k] for k in members]
-        found += [Family(tuple(part), tuple(candidates[k] for k in part), shared) for part in parts]
-    return found
-
-
-def apart(candidates: list[Params]) -> list[Family]:
-    """Every candidate on its own."""
-    return [Family((k,), (params,)) for k, params in enumerate(candidates)]
+        sorted_out += [Family(tuple(part), tuple(candidates[k] for k in part), shared) for part in parts]
+    return sorted_out
 
 
 def others_of(params: Params, strength: str) -> tuple[Any, ...]:
@@ -102,8 +90,8 @@ def others_of(params: Params, strength: str) -> tuple[Any, ...]:
 
 def strength_of(params: Params) -> str | None:
     """Name of the one parameter of a candidate that says how strongly it is regularised; None if unclear."""
-    found = [name for name, value in params.items() if name.split("__")[-1] in STRENGTHS and is_strength(value)]
-    return found[0] if len(found) == 1 else None
+    names = _strengths(params, STRENGTHS)
+    return names[0] if len(names) == 1 else None
 
 
 def weakness(name: str, value: float) -> float:
@@ -111,10 +99,15 @@ def weakness(name: str, value: float) -> float:
     return STRENGTHS[name.split("__")[-1]] * float(value)
 
 
+def _strengths(params: Params, kinds: Collection[str]) -> list[str]:
+    """Parameters of these kinds that are positive, finite numbers."""
+    return [name for name, value in params.items() if name.split("__")[-1] in kinds and is_strength(value)]
+
+
 def is_strength(value: Any) -> bool:
     """A positive, finite number."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value)) and value > 0
+    return number and 0 < value < np.inf
 
 
 def final_classifier(estimator: Any) -> tuple[Any, str]:

@@ -20,19 +20,11 @@ SEED = 20190822
 
 @dataclass(frozen=True, eq=False)
 class JointAUC:
-    """Normal approximation of the AUCs of K candidates together.
+    """Normal approximation of the AUCs of K candidates together."""
 
-    Attributes
-    ----------
-    mean, sd : arrays of shape (K,)
-        Of the posteriors.
-    shares : array of shape (K, n)
-        What each independent unit contributes to the estimate of each candidate; only their correlation is used.
-    """
-
-    mean: Floats
+    mean: Floats  # (K,) of the posteriors
     sd: Floats
-    shares: Floats
+    shares: Floats  # (K, n) of each independent unit in each estimate; only their correlation is used
 
     @cached_property
     def covariance(self) -> Floats:
@@ -63,24 +55,16 @@ class JointAUC:
         """
         if self.mean.size < 2:
             return 0.0
-        truth = self._shrunken()
+        S, about = self.covariance, self.mean - self.mean.mean()
+        noise, size = float(np.trace(S) - S.mean() * self.mean.size), float(about @ about)
+        keep = max(0.0, 1.0 - noise / size) if size > 0 else 0.0
+        truth = self.mean.mean() + keep * about
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         errors = np.random.default_rng(SEED).standard_normal((DRAWS, self.mean.size)) @ root.T
         up, down = (truth + errors).argmax(axis=1), (truth - errors).argmax(axis=1)
         each = np.arange(DRAWS)
         return float(0.5 * np.mean(errors[each, up] - errors[each, down]))
-
-    def _shrunken(self) -> Floats:
-        about = self.mean - self.mean.mean()
-        S = self.covariance
-        noise = float(np.trace(S) - S.mean() * self.mean.size)
-        size = float(about @ about)
-        keep = max(0.0, 1.0 - noise / size) if size > 0 else 0.0
-        return np.asarray(self.mean.mean() + keep * about)
-
-
-RULES = ("best", "simplest")
 
 
 def ranks(means: Floats) -> Any:

@@ -20,11 +20,10 @@ from foldless import checks
 from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
-from foldless.honest.classes import NO_GROUPS
 from foldless.honest.posterior import EffectPrior
+from foldless.multiclass import refuse_two_class_options
 from foldless.results.auc import AUCPosterior
-from foldless.search.assess import Assessment, average_auc
-from foldless.search.outcome import Fitted
+from foldless.search.assess import average_auc
 from foldless.search.paths import Study
 from foldless.search.run import SearchOutcome, SearchSettings, run
 
@@ -39,16 +38,8 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
 
     Parameters
     ----------
-    estimator : fitted linear classifier, or Pipeline ending in one
-    X, y : the rows it was fitted on
-    sample_weight : array of shape (N,), optional
-        The weights given to ``fit``; rows count alike in the AUC itself.
-    groups : array of shape (N,), optional
-        Labels of dependent rows.
-
-    Returns
-    -------
-    float
+    estimator, X, y, sample_weight, groups
+        As in `auc_posterior`.
 
     Examples
     --------
@@ -71,8 +62,8 @@ def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, gro
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-def _delegates(name: str) -> Callable[[Method], Method]:
-    """Decorator: the method exists where the best (before fit, the given) estimator has it."""
+def _exists_with(name: str) -> Callable[[Method], Method]:
+    """Decorator: the method exists where the best (before fit, the given) estimator has `name`."""
 
     def check(search: FoldlessSearch) -> bool:
         if not search.refit:
@@ -84,6 +75,17 @@ def _delegates(name: str) -> Callable[[Method], Method]:
         return True
 
     return cast("Callable[[Method], Method]", available_if(check))
+
+
+def _by_best(name: str, doc: str) -> Any:
+    """A method that asks the chosen candidate."""
+
+    def method(self: FoldlessSearch, X: Any) -> Any:
+        check_is_fitted(self)
+        return getattr(self.best_estimator_, name)(X)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"FoldlessSearch.{name}", doc
+    return _exists_with(name)(method)
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -121,7 +123,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     error_score : nan or "raise"
         With nan, candidates that cannot be fitted or judged are left out of the choice, with a warning.
     progress : bool or callable
-        True shows a bar on stderr once the search has lasted two seconds; a callable is told
+        True shows a bar on stderr once the search has lasted two seconds; a callable is called with
         (done, total, seconds to go) after every candidate.
     multi_class : {"ovo", "ovr"}
         With more than two classes, the average that candidates are judged by, as in `auc_posterior`: over pairs of
@@ -175,15 +177,6 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     AUCPosterior(...)
     >>> bool(search.score(X[60:], y[60:]) > 0.97)
     True
-
-    More than two classes:
-
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.linear_model import RidgeClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": [0.1, 10.0]}).fit(X[::2, :2], y[::2])
-    >>> search.best_posterior_.pairwise.weakest()
-    (1, 2)
     """
 
     def __init__(
@@ -228,31 +221,28 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if not options.in_sample:
             EffectPrior.checked(self.prior)
         _check_classes(y)
-        study = Study(self.estimator, X, y, self._fit_params(params), options)
+        if get_config()["enable_metadata_routing"]:
+            params = dict(process_routing(self, "fit", **params)["estimator"]["fit"])
+        study = Study(self.estimator, X, y, params, options)
         if study.several_classes:
-            _refuse_two_class_options(options)
-        found = run(study, self.param_grid, settings)
-        self._keep(found)
+            refuse_two_class_options(None, options.groups)
+            if options.in_sample:
+                raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
+        self._keep(run(study, self.param_grid, settings))
         return self
 
-    def _fit_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        if get_config()["enable_metadata_routing"]:
-            return dict(process_routing(self, "fit", **params)["estimator"]["fit"])
-        return params
-
-    def _keep(self, found: SearchOutcome) -> None:
-        self.results_, self.posteriors_ = found.results, found.posteriors
-        self.path_, self.optimism_ = found.path, found.optimism
-        index = self.refit(found.results) if callable(self.refit) else found.best
-        assessment, fitted = _chosen(index, found)
-        self.best_index_, self.best_params_ = int(index), found.candidates[index]
-        self.best_posterior_ = _with_note(assessment.posterior, found)
+    def _keep(self, search: SearchOutcome) -> None:
+        self.results_, self.posteriors_ = search.results, [outcome.posterior for outcome in search.outcomes]
+        self.path_, self.optimism_ = search.path, search.optimism
+        index = self.refit(search.results) if callable(self.refit) else search.best
+        chosen = _chosen(index, search)
+        self.best_index_, self.best_params_ = int(index), search.candidates[index]
+        self.best_posterior_ = _with_note(chosen.assessment.posterior, search)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         if self.refit:
-            self.best_estimator_ = fitted.estimator()
+            self.best_estimator_ = chosen.fitted.estimator()
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
@@ -271,31 +261,15 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"FoldlessSearch has no {name}: call fit, with refit=True.")
         return self.best_estimator_
 
-    @_delegates("predict")
-    def predict(self, X: Any) -> Any:
-        """Classes, by the chosen candidate."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
+    predict = _by_best("predict", "Classes, by the chosen candidate.")
+    predict_proba = _by_best("predict_proba", "Probabilities of the classes, by the chosen candidate.")
+    predict_log_proba = _by_best("predict_log_proba", "Logarithms of `predict_proba`.")
+    decision_function = _by_best(
+        "decision_function",
+        "Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more.",
+    )
 
-    @_delegates("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes, by the chosen candidate."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @_delegates("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of `predict_proba`."""
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @_delegates("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more."""
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    @_delegates("decision_function")
+    @_exists_with("decision_function")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC (average AUC) of the chosen candidate on given rows, which should not be its training rows."""
         from sklearn.metrics import roc_auc_score
@@ -340,29 +314,22 @@ def _check_classes(y: Any) -> None:
         )
 
 
-def _refuse_two_class_options(options: Options) -> None:
-    """What is there for two classes only is refused before anything is fitted."""
-    if options.in_sample:
-        raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
-    if options.groups is not None:
-        raise InputError(NO_GROUPS)
-
-
-def _chosen(index: Any, found: SearchOutcome) -> tuple[Assessment, Fitted]:
-    count = len(found.candidates)
+def _chosen(index: Any, search: SearchOutcome) -> Any:
+    """The outcome of the chosen candidate, which was judged."""
+    count = len(search.candidates)
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
-    outcome = found.outcomes[index]
+    outcome = search.outcomes[index]
     if outcome.assessment is None or outcome.fitted is None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
-    return outcome.assessment, outcome.fitted
+    return outcome
 
 
-def _with_note(posterior: AUCPosterior, found: SearchOutcome) -> AUCPosterior:
-    if len(found.candidates) == 1:
+def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:
+    if len(search.candidates) == 1:
         return posterior
     note = (
-        f"chosen among {len(found.candidates)} candidates with the help of this very number: the largest of their "
-        f"means is expected to lie {found.optimism:.3f} too high for that reason alone."
+        f"chosen among {len(search.candidates)} candidates with the help of this very number: the largest of their "
+        f"means is expected to lie {search.optimism:.3f} too high for that reason alone."
     )
     return replace(posterior, notes=(*posterior.notes, note))

@@ -7,26 +7,22 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import count
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from foldless.errors import InputError
 from foldless.honest.families import Objective
+from foldless.results.auc import AUCPosterior
 from foldless.search.assess import Assessment
 from foldless.search.candidates import Params, final_classifier
 from foldless.search.newton import Fit, Rotation
 
 Tick = Callable[[], None]
 Heard = tuple[tuple[type[Warning], str], ...]
-
-
-class Fitted(Protocol):
-    """Hands out the fitted scikit-learn estimator of a candidate."""
-
-    def estimator(self) -> Any: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,17 +39,12 @@ class OwnFit:
 class SharedFit:
     """A candidate of a shared path: a fitted prototype of its family, and what is its own.
 
-    Its weights on the columns of X are worked out when they are asked for: one candidate in K is chosen.
-
-    Attributes
-    ----------
-    prototype : fitted estimator, whose coefficients are those of another strength
-    params : the parameter in which the candidate differs
-    rotation, objective, fit : the candidate's own optimum, and the way back to the columns
+    Its weights on the columns of X are computed only on request, as only one candidate is chosen in the end.
     """
 
-    prototype: Any
-    params: Params
+    prototype: Any  # fitted with another strength
+    params: Params  # the parameter in which the candidate differs
+    # The candidate's own optimum, and the way back to the columns.
     rotation: Rotation
     objective: Objective
     fit: Fit
@@ -73,31 +64,27 @@ class SharedFit:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One candidate: judged, or why not.
+    """One candidate: its assessment and its fit, or the error that it failed with."""
 
-    Attributes
-    ----------
-    index : position in the grid
-    path : "shared" or "general"
-    assessment, fitted : None if the candidate failed
-    error : what it failed with
-    heard : warnings given meanwhile
-    """
-
-    index: int
-    path: str
+    index: int  # position in the grid
+    path: str  # "shared" or "general"
     assessment: Assessment | None = None
-    fitted: Fitted | None = None
+    fitted: OwnFit | SharedFit | None = None
     error: Exception | None = None
-    heard: Heard = field(default=())
+    heard: Heard = ()  # warnings given meanwhile
+
+    @property
+    def posterior(self) -> AUCPosterior | None:
+        """The posterior of its AUC; None if the candidate failed."""
+        return None if self.assessment is None else self.assessment.posterior
 
 
 @contextmanager
 def listening() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect warnings instead of giving them: K candidates would say the same K times, some in other processes."""
-    with warnings.catch_warnings(record=True) as heard:
+    """Collect warnings instead of giving them: K candidates would repeat them K times, some in other processes."""
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
-        yield heard
+        yield messages
 
 
 def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
@@ -106,21 +93,18 @@ def as_heard(messages: list[warnings.WarningMessage]) -> Heard:
 
 
 Progress = Callable[[int, int, float | None], None]
-PATIENCE = 2.0
 
 
-class Counter:
-    """Counts candidates and tells `progress` (done, total, seconds to go) after each."""
+def counter(total: int, progress: Progress | None) -> Tick:
+    """To be called after each candidate; calls ``progress(done, total, seconds to go)``."""
+    start, numbers = monotonic(), count(1)
 
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.total, self.progress = total, progress
-        self.done, self.start = 0, monotonic()
+    def tick() -> None:
+        done = next(numbers)
+        if progress is not None:
+            progress(done, total, (monotonic() - start) / done * (total - done))
 
-    def __call__(self) -> None:
-        self.done += 1
-        if self.progress is not None:
-            left = (monotonic() - self.start) / self.done * (self.total - self.done)
-            self.progress(self.done, self.total, left)
+    return tick
 
 
 def as_progress(progress: Any) -> Progress | None:
@@ -139,7 +123,7 @@ def as_progress(progress: Any) -> Progress | None:
 class Bar:
     """A bar of rich where that is installed, a line now and then otherwise; nothing for short searches."""
 
-    def __init__(self, patience: float = PATIENCE) -> None:
+    def __init__(self, patience: float = 2.0) -> None:
         self.patience = patience
         self.start = self.last = monotonic()
         self.bar: Any = None
@@ -165,7 +149,7 @@ class Bar:
             print(f"{done} of {total} candidates{left}", file=sys.stderr)
 
     def close(self) -> None:
-        """Take the bar away, also when the search was broken off."""
+        """Remove the bar, also when the search was interrupted."""
         if self.bar not in (None, "plain"):
             self.bar.stop()
 

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.results.auc import AUCPosterior
-from foldless.search.candidates import Family, Params, apart, expand, families, param_columns
-from foldless.search.choice import RULES, JointAUC, ranks, simplest
-from foldless.search.outcome import Bar, Counter, Outcome, OwnFit, Tick, as_progress
+from foldless.search.candidates import Family, Params, expand, families, param_columns
+from foldless.search.choice import JointAUC, ranks, simplest
+from foldless.search.outcome import Bar, Outcome, OwnFit, Tick, as_progress, counter
 from foldless.search.paths import Study, try_candidate, try_family
 
 
@@ -29,7 +27,7 @@ class SearchSettings:
     progress: Any
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
+        if self.rule not in ("best", "simplest"):
             raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
         if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
             raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
@@ -39,17 +37,13 @@ class SearchSettings:
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """What a search came to; `FoldlessSearch` shows it as its attributes."""
+    """The result of a search; `FoldlessSearch` shows it as its attributes."""
 
     candidates: list[Params]
     outcomes: list[Outcome]
     results: dict[str, Any]
     best: int
     optimism: float
-
-    @property
-    def posteriors(self) -> list[AUCPosterior | None]:
-        return [_posterior(outcome) for outcome in self.outcomes]
 
     @property
     def path(self) -> str:
@@ -75,27 +69,28 @@ def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcom
 def _tried(study: Study, candidates: list[Params], settings: SearchSettings) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
-    found = apart(candidates) if study.several_classes else families(study.estimator, candidates)
+    alone = [Family((k,), (params,)) for k, params in enumerate(candidates)]
+    parts = alone if study.several_classes else families(study.estimator, candidates)
     progress = as_progress(settings.progress)
-    counter = Counter(len(candidates), progress)
+    tick = counter(len(candidates), progress)
     try:
-        if effective_n_jobs(settings.n_jobs) == 1 or len(found) == 1:
-            for family in found:
-                yield from _try(study, family, counter)
+        if effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1:
+            for family in parts:
+                yield from _try(study, family, tick)
             return
-        for outcomes in _in_parallel(study, found, settings.n_jobs):
+        for outcomes in _in_parallel(study, parts, settings.n_jobs):
             for outcome in outcomes:
-                counter()
+                tick()
                 yield outcome
     finally:
         if isinstance(progress, Bar):
             progress.close()
 
 
-def _in_parallel(study: Study, found: list[Family], n_jobs: Any) -> Any:
+def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
     from sklearn.utils.parallel import Parallel, delayed
 
-    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_try_elsewhere)(study, family) for family in found)
+    return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_try_elsewhere)(study, family) for family in parts)
 
 
 def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
@@ -109,13 +104,9 @@ def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
 
 
 def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
-    """In another process: what is sent back are finished estimators, not the training rows."""
-    outcomes = _try(study, family, _silent)
+    """In another process, which cannot show progress, and sends back fitted estimators, not the training rows."""
+    outcomes = _try(study, family, lambda: None)
     return [o if o.fitted is None else replace(o, fitted=OwnFit(o.fitted.estimator())) for o in outcomes]
-
-
-def _silent() -> None:
-    """A tick without effect: worker processes cannot draw."""
 
 
 def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:
@@ -135,21 +126,20 @@ def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any)
 
 def _repeat_warnings(outcomes: list[Outcome]) -> None:
     """Each kind of warning once, in the words of the first candidate that gave it."""
-    texts: dict[type[Warning], str] = {}
-    sources: dict[type[Warning], set[int]] = {}
+    texts: dict[type[Warning], dict[int, str]] = {}
     for outcome in outcomes:
         for kind, text in outcome.heard:
-            texts.setdefault(kind, text)
-            sources.setdefault(kind, set()).add(outcome.index)
-    for kind, text in texts.items():
-        count = len(sources[kind])
+            texts.setdefault(kind, {}).setdefault(outcome.index, text)
+    for kind, by_candidate in texts.items():
+        text, count = next(iter(by_candidate.values())), len(by_candidate)
         more = f" ({count} of {len(outcomes)} candidates gave a warning of this kind)" if len(outcomes) > 1 else ""
         warn_user(text + more, kind)
 
 
 def _results(candidates: list[Params], outcomes: list[Outcome], level: float) -> dict[str, Any]:
-    figures = np.array([_figures(_posterior(o), level) for o in outcomes])
-    mean, sd, lower, upper = figures.T
+    posteriors = [o.posterior for o in outcomes]
+    figures = [(np.nan,) * 4 if p is None else (p.mean, p.sd, *p.interval(level)) for p in posteriors]
+    mean, sd, lower, upper = np.array(figures).T
     return {
         "params": candidates,
         **param_columns(candidates),
@@ -160,13 +150,3 @@ def _results(candidates: list[Params], outcomes: list[Outcome], level: float) ->
         "rank": ranks(mean),
         "path": np.array([o.path for o in outcomes]),
     }
-
-
-def _figures(posterior: AUCPosterior | None, level: float) -> Floats:
-    if posterior is None:
-        return np.full(4, np.nan)
-    return np.array([posterior.mean, posterior.sd, *posterior.interval(level)])
-
-
-def _posterior(outcome: Outcome) -> AUCPosterior | None:
-    return None if outcome.assessment is None else outcome.assessment.posterior
