@@ -69,6 +69,7 @@ def test_the_public_functions_read_off_an_analysis(options):
 def test_all_answers_take_one_look(calls):
     """AUC, curve, rates, scores and findings: one take-apart and one removal, made when the first is asked for."""
     a = fl.analyse(MODEL, X, Y)
+    assert repr(a) == "Analysis(Pipeline, 60 rows x 6 columns)"
     assert calls == {"take_apart": 1, "remove_rows": 0}
     assert a.auc is a.auc
     assert a.roc.tpr_at(0.2).mean > 0.2
@@ -77,7 +78,8 @@ def test_all_answers_take_one_look(calls):
     assert a.scores.scores.shape == (60,)
     assert a.verdict in ("trust", "caution", "do not use")
     assert set(a.summary()) >= {"auc", "verdict", "findings"}
-    assert repr(a).startswith("Analysis(Pipeline on 60 rows x 6 columns: AUC 0.")
+    assert repr(a).startswith("Analysis(Pipeline, 60 rows x 6 columns, AUC 0.")
+    assert repr(a).endswith(f"verdict={a.verdict!r})")
     assert calls == {"take_apart": 1, "remove_rows": 1}
 
 
@@ -102,10 +104,77 @@ def test_an_analysis_and_a_classifier_can_be_compared():
 def test_analyses_of_other_rows_are_not_compared():
     """Nor of other methods."""
     a, b = fl.analyse(MODEL, X, Y), fl.analyse(MODEL, X[::-1], Y[::-1])
-    with pytest.raises(fl.InputError, match="same rows"):
+    with pytest.raises(fl.InputError, match="differ in their rows"):
         fl.compare(a, b)
-    with pytest.raises(fl.InputError, match="same method"):
+    with pytest.raises(fl.InputError, match="differ in their method"):
         fl.compare(a, fl.analyse(MODEL, X, Y, method="in-sample"))
+
+
+@pytest.mark.parametrize("other", [None, np.arange(60) // 3])
+def test_analyses_with_other_groups_are_not_compared(other):
+    """Their honest scores lack different rows: the interval of the difference would be wrong without a word."""
+    a, b = fl.analyse(MODEL, X, Y, groups=GROUPS), fl.analyse(MODEL, X, Y, groups=other)
+    with pytest.raises(fl.InputError, match="differ in their groups"):
+        fl.compare(a, b)
+    with pytest.raises(fl.InputError, match="differ in their groups"):
+        fl.compare(a, RidgeClassifier().fit(X, Y), X, Y, groups=other)
+
+
+def test_equal_priors_agree():
+    """The default, written out or not, is one prior; another one is not."""
+    a, b = fl.analyse(MODEL, X, Y), fl.analyse(MODEL, X, Y, prior=fl.EffectPrior.default())
+    assert fl.compare(a, b).difference.exactly_zero
+    with pytest.raises(fl.InputError, match="differ in their prior"):
+        fl.compare(a, fl.analyse(MODEL, X, Y, prior=fl.EffectPrior.flat()))
+
+
+def test_nothing_given_beside_analyses_is_dropped():
+    """Data and options without a model that they could concern are refused."""
+    a = fl.analyse(MODEL, X, Y)
+    with pytest.raises(fl.InputError, match="leave 'groups' out"):
+        fl.compare(a, a, groups=GROUPS)
+    with pytest.raises(fl.InputError, match="leave 'X', 'y' out"):
+        fl.compare(a, a, X[:5], Y[:5])
+
+
+def test_an_optimistic_in_sample_answer_is_not_trusted():
+    """On noise with many columns the paper's number is far too high; the verdict beside it says so."""
+    rng = np.random.default_rng(5)
+    noise, y = rng.normal(size=(100, 40)), np.arange(100) % 2
+    a = fl.analyse(LogisticRegression().fit(noise, y), noise, y, method="in-sample")
+    assert a.auc.mean > 0.7
+    assert a.verdict == "do not use"
+    assert a.diagnosis.auc is a.auc
+    assert a.findings[0].name == "in-sample answer"
+    with pytest.raises(fl.InputError, match="method='loo'"):
+        fl.learning_curve(a)
+
+
+def test_a_prior_is_not_reported_as_an_effect_of_copies():
+    """Both figures of the finding on copies are under the prior of the analysis."""
+    rng = np.random.default_rng(0)
+    half, y = rng.normal(size=(30, 5)), np.arange(30) % 2
+    twice, labels = np.vstack([half, half]), np.r_[y, y]
+    model = LogisticRegression().fit(twice, labels)
+    together = fl.analyse(model, twice, labels, prior=fl.EffectPrior.flat(), groups=np.tile(np.arange(30), 2))
+    text = fl.analyse(model, twice, labels, prior=fl.EffectPrior.flat()).diagnosis.find("copies").text
+    assert f"and {together.auc.mean:.3f} if copies are left out together" in text
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_fit_without_a_solution_is_a_finding(n_classes):
+    """Separable classes without a penalty: no AUC, but a verdict, a summary and a repr."""
+    y = np.arange(60) % n_classes
+    X = np.random.default_rng(0).normal(size=(60, 3)) + 50.0 * np.eye(3)[y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a = fl.analyse(LogisticRegression(C=np.inf, max_iter=50).fit(X, y), X, y)
+    assert repr(a) == "Analysis(LogisticRegression, 60 rows x 3 columns)"
+    assert a.verdict == "do not use"
+    assert a.diagnosis.find("no answer").severity == "severe"
+    assert a.summary()["auc"] is None
+    with pytest.raises(fl.EstimatorError, match="without a penalty"):
+        _ = a.auc
 
 
 def test_what_an_analysis_has_already_is_refused():
@@ -123,6 +192,15 @@ def test_unusable_input_is_refused_at_once():
         fl.analyse(LogisticRegression(), X, Y)
     with pytest.raises(fl.InputError, match="method"):
         fl.analyse(MODEL, X, Y, method="bootstrap")
+    with pytest.raises(fl.PriorError, match="EffectPrior"):
+        fl.analyse(MODEL, X, Y, prior="x")
+    for wrong in ({"groups": [1, 2]}, {"sample_weight": [1.0, 2.0]}):
+        with pytest.raises(fl.InputError, match="2"):
+            fl.analyse(MODEL, X, Y, **wrong)
+    with pytest.raises(fl.InputError, match="X is missing"):
+        fl.auc_posterior(MODEL)
+    with pytest.raises(fl.InputError, match="no groups"):
+        fl.analyse(MODEL, X, Y, method="in-sample", groups=GROUPS)
 
 
 def test_warnings_are_data():

@@ -1,4 +1,4 @@
-"""`analyse`: one call, one take-apart, one removal. Every answer is read off the `Analysis` that it returns.
+"""`analyse`: take a classifier apart once, remove its rows once, and read every answer off the `Analysis`.
 
     options         what was asked
     view            the classifier taken apart                                   model/
@@ -12,7 +12,7 @@ Nothing here emits a Python warning: warnings are data (`Analysis.warnings`), an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -68,7 +68,11 @@ class Options:
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that are not left at their defaults."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not f.default)
+        return tuple(f.name for f in fields(self) if not _is_default(getattr(self, f.name), f.default))
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, str) and value == default)  # an array has no single ==
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,14 +136,17 @@ class Analysis:
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
         """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
-        prior = None if self.options.in_sample else self.options.prior
-        return LeaveOneOut.of(
-            self.two_classes, EffectPrior.checked(prior), self.options.groups, self.options.sample_weight
-        )
+        return self._leave_out(self.options.groups)
+
+    def _leave_out(self, groups: Any) -> LeaveOneOut:
+        prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
+        return LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight)
 
     @cached_property
     def class_scores(self) -> ClassScores:
         """Rows removed from the fit of more than two classes."""
+        if not self.several_classes:
+            raise InputError("class_scores is for more than two classes: use leave_one_out.")
         return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
 
     @cached_property
@@ -194,9 +201,16 @@ class Analysis:
     def diagnosis(self) -> Diagnosis:
         """All checks of data and fit, with the verdict."""
         if self.several_classes:
-            return diagnosis_of_classes(self.view, self.X, self.class_scores, self.auc)
-        options = self.options
-        return diagnosis_of_two(self.view, self.X, options.groups, options.sample_weight, lambda: self.leave_one_out)
+            return diagnosis_of_classes(self.view, self.X, lambda: (self.class_scores, self.auc))
+        honest = _OfTwoClasses(self)
+        diagnosis = diagnosis_of_two(
+            self.view,
+            self.X,
+            self.options.groups,
+            lambda: (self.leave_one_out, honest.auc() if self.options.in_sample else self.auc),
+            self._leave_out,
+        )
+        return _with_optimism(diagnosis, self.auc, self.warnings) if self.options.in_sample else diagnosis
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -224,21 +238,30 @@ class Analysis:
         return self._answers.warnings()
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
-        """The AUC, the verdict and the findings, as a plain dict."""
-        return {**self.auc.summary(level), "verdict": self.verdict, "findings": [f.summary() for f in self.findings]}
+        """The AUC (None where it is refused), the verdict and the findings, as a plain dict."""
+        answer = self.diagnosis.auc
+        return {
+            **({"auc": None} if answer is None else answer.summary(level)),
+            "verdict": self.verdict,
+            "findings": [finding.summary() for finding in self.findings],
+        }
 
     def in_sample_auc(self, prior: Prior | None = None) -> tuple[AUCPosterior, str | None]:
         """What the paper's method says about the same fit, and the warning that goes with it, if any."""
         return _in_sample_auc(self.two_classes, conjugate_prior(prior))
 
     def __repr__(self) -> str:
-        rows, columns = self.view.X.shape
-        low, high = self.auc.interval()
-        name = type(self.estimator).__name__ if is_estimator(self.estimator) else "weights"
-        return (
-            f"Analysis({name} on {words.counted(rows, 'row')} x {words.counted(columns, 'column')}: "
-            f"AUC {words.estimate(self.auc.mean, low, high)}, method={self.method!r}, verdict={self.verdict!r})"
-        )
+        # Shows what is known already: looking at an object must neither compute nor fail.
+        known = self.__dict__
+        parts = [type(self.estimator).__name__ if is_estimator(self.estimator) else "weights"]
+        if "view" in known:
+            rows, columns = self.view.X.shape
+            parts.append(f"{words.counted(rows, 'row')} x {words.counted(columns, 'column')}")
+        if "auc" in known:
+            parts.append(f"AUC {words.estimate(self.auc.mean, *self.auc.interval())}, method={self.method!r}")
+        if "diagnosis" in known:
+            parts.append(f"verdict={self.verdict!r}")
+        return f"Analysis({', '.join(parts)})"
 
     def _repr_html_(self) -> str:
         return self.auc._repr_html_()
@@ -401,8 +424,9 @@ def analyse(
 
     The classifier is taken apart at once, so that unusable input is refused here. Everything else is computed on first
     use and kept: ``a.auc``, ``a.roc``, ``a.error(threshold=...)``, ``a.scores``, ``a.findings``, ``a.verdict``,
-    ``a.notes``. `auc_posterior`, `roc_posterior`, `error_posterior`, `honest_scores` and `diagnose` are one question
-    each to such an analysis, and emit its ``warnings``; an `Analysis` carries them as data.
+    ``a.notes``. So do not fit the classifier again, or change X in place, before the last question.
+    `auc_posterior`, `roc_posterior`, `error_posterior`, `honest_scores` and `diagnose` are one question each to such an
+    analysis; all but the last emit its ``warnings``, which an `Analysis` carries as data.
 
     Parameters
     ----------
@@ -429,11 +453,17 @@ def analyse(
     options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
     if isinstance(model, Analysis):
         raise InputError("this is an Analysis already: ask it, as in a.auc.")
+    if X is None:
+        raise InputError("X is missing: pass X and y, the data that the classifier was fitted on, or an Analysis.")
     if has_several_classes(model):
         _refuse_for_several_classes(model, X, y, options)
+    if options.in_sample:
+        conjugate_prior(prior, groups, sample_weight)
+    else:
+        EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
     if not isinstance(analysis._answers, _OfWeightsOnStream):  # a stream that may be readable only once
-        _ = analysis.view
+        _refuse_other_lengths(analysis)
     return analysis
 
 
@@ -449,6 +479,14 @@ def analysed(model: Any, X: Any, y: Any, options: Options | None = None) -> Anal
 
 
 # ---- refusals
+
+
+def _refuse_other_lengths(analysis: Analysis) -> None:
+    rows = analysis.view.codes.size
+    if analysis.options.groups is not None:
+        checks.group_codes(analysis.options.groups, rows)
+    if analysis.options.sample_weight is not None:
+        checks.as_row_weights(analysis.options.sample_weight, rows)
 
 
 def two_classes_only(estimator: Any, function: str) -> EstimatorError:
@@ -473,6 +511,18 @@ def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options
 
 
 # ---- pieces of the answers
+
+
+def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[FoldlessWarning, ...]) -> Diagnosis:
+    """The diagnosis of an in-sample answer: what makes it optimistic is the worst that can be said."""
+    advice = "Use method='loo', the default, which judges every row as if it had been left out."
+    optimistic = (
+        Finding("in-sample answer", "severe", str(warning), advice, auc.mean)
+        for warning in warnings
+        if isinstance(warning, OptimismWarning)
+    )
+    others = (finding for finding in diagnosis.findings if finding.name != "in-sample answer")
+    return replace(diagnosis, auc=auc, findings=(*optimistic, *others))
 
 
 def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:

@@ -216,7 +216,7 @@ def error_posterior(
         Dougherty 2011). With "loo" each class has its own spread.
     """
     options = Options(groups, sample_weight, pos_label, prior, method)
-    if prior is not None and not options.in_sample:
+    if prior is not None and not options.in_sample and not isinstance(estimator, Analysis):
         raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
     analysis = analysed(estimator, X, y, options)
     return _with_warnings(analysis, analysis.error(threshold, prevalence, covariance=covariance))

@@ -23,6 +23,8 @@ from foldless.tables.matrix import ArraySource, block_height
 from foldless.tables.parquet import ParquetSource
 from foldless.tables.sums import ColumnSums
 
+__all__ = ["cluster", "fit_logistic", "in_blocks", "open_files"]
+
 # ---- Files and memory maps as tables that are read in blocks, here or by the workers of a Dask cluster.
 
 BLOCK_ELEMENTS = 1 << 21  # 16 MB of float64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -174,12 +174,14 @@ class Judged:
 def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judged:
     """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    # An analysis has its own data and options; those that are given beside it concern the other models.
+    # Data and options that are given beside an analysis concern the other models; with no other they are refused.
+    alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
-        name: model if isinstance(model, Analysis) else analysed(model, X, y, options) for name, model in models.items()
+        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
+        for name, model in models.items()
     }
     views = [each.two_classes for each in analyses.values()]  # refuses more than two classes
-    _refuse_different_rows(analyses)
+    _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options
     posteriors = {name: each.auc for name, each in analyses.items()}
     _emit(analyses)
@@ -198,18 +200,28 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     return Judged(posteriors, LooJoint(evidence, EffectPrior.checked(shared.prior)), notes)
 
 
-def _refuse_different_rows(analyses: Mapping[str, Analysis]) -> None:
-    """Models can be compared only on the rows, the method and the positive class that they share."""
+def _refuse_disagreement(analyses: Mapping[str, Analysis]) -> None:
+    """Models can be compared only on the rows that they share, and if the same was asked about each."""
     first, *others = analyses.values()
-    labels = first.two_classes.labels
     for other in others:
-        same_rows = np.array_equal(other.two_classes.labels.positive, labels.positive)
-        asked, of_first = other.options, first.options
-        if not same_rows or (asked.in_sample, asked.prior) != (of_first.in_sample, of_first.prior):
-            raise InputError(
-                "the analyses do not agree: compare models that were fitted to the same rows, and analysed with the "
-                "same method, prior and positive class."
-            )
+        for what, agree in _agreements(first, other):
+            if not agree:
+                raise InputError(
+                    f"the analyses differ in their {what}: compare models that were fitted to the same rows, and "
+                    f"analysed with the same options."
+                )
+
+
+def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
+    yield "rows or positive class", np.array_equal(a.two_classes.labels.positive, b.two_classes.labels.positive)
+    yield "method", a.options.in_sample == b.options.in_sample
+    if a.options.in_sample:
+        yield "prior", a.options.prior is b.options.prior or repr(a.options.prior) == repr(b.options.prior)
+        return
+    yield "prior", EffectPrior.checked(a.options.prior) == EffectPrior.checked(b.options.prior)
+    groups_a, groups_b = a.leave_one_out.removed.groups, b.leave_one_out.removed.groups
+    neither = groups_a is None and groups_b is None
+    yield "groups", neither or (groups_a is not None and groups_b is not None and np.array_equal(groups_a, groups_b))
 
 
 def _emit(analyses: Mapping[str, Analysis]) -> None:

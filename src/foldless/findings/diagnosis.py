@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
@@ -16,7 +16,6 @@ from foldless.findings.scores import auc_of, few_rows, score_findings
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.posterior import EffectPrior
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import LazyMatrix
@@ -25,26 +24,33 @@ MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this 
 
 
 def diagnosis_of_two(
-    view: LinearView, X: Any, groups: Any, sample_weight: Any, leave_one_out: Callable[[], LeaveOneOut]
+    view: LinearView,
+    X: Any,
+    groups: Any,
+    answer: Callable[[], tuple[LeaveOneOut, AUCPosterior]],
+    regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Diagnosis:
-    """The diagnosis of a classifier of two classes; `leave_one_out` computes the analysis or has it."""
+    """The diagnosis of a classifier of two classes.
+
+    `answer` gives the leave-one-out analysis and its AUC; `regrouped` repeats it with other groups.
+    """
     if isinstance(view.X, LazyMatrix):
-        return _of_stream(view, leave_one_out())
+        return _of_stream(view, *answer())
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
     copies = find_copies(view.X, sketch, codes)
-    loo, refusal = _analysed(leave_one_out)
+    given, refusal = _answered(answer)
     about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
     about_scores: tuple[Finding, ...] = ()
     auc: AUCPosterior | None = None
-    if loo is not None:
-        auc = auc_of(loo, view.labels.n0, view.labels.n1)
+    if given is not None:
+        loo, auc = given
         about_fit = (*fit_findings(view.notes, loo.removed.provenance), in_sample_answer(view, auc))
         about_scores = score_findings(loo, auc, sketch)
     findings = (
         *about_fit,
-        _about_copies(view, copies, auc, codes, sample_weight),
+        _about_copies(view, copies, auc, codes, regrouped),
         neighbours_alike(sketch) if groups is None else None,
         leak(figures, view, X),
         *column_findings(figures, view),
@@ -53,8 +59,11 @@ def diagnosis_of_two(
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def diagnosis_of_classes(view: LinearView, X: Any, scores: ClassScores, auc: AUCPosterior) -> Diagnosis:
+def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[ClassScores, AUCPosterior]]) -> Diagnosis:
     """The diagnosis of a classifier of more than two classes; checks that need one score per row are left out."""
+    given, refusal = _answered(answer)
+    auc = None if given is None else given[1]
+    about_fit = tuple(map(saw_y, view.notes)) if given is None else fit_findings(view.notes, given[0].provenance)
     checks.sane_size(view.X)
     sketch = Sketch.of(view.X, view.codes)
     copies = find_copies(view.X, sketch)
@@ -63,7 +72,8 @@ def diagnosis_of_classes(view: LinearView, X: Any, scores: ClassScores, auc: AUC
     leaks = [leak(f, each, X) for f, each in zip(figures, per_class, strict=True)]
     columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
     findings = (
-        *fit_findings(view.notes, scores.provenance),
+        refusal,
+        *about_fit,
         copies_finding(copies),
         neighbours_alike(sketch),
         *_one_of_each(present(label_column(view.X, view.codes, X), *leaks, *columns)),
@@ -72,9 +82,8 @@ def diagnosis_of_classes(view: LinearView, X: Any, scores: ClassScores, auc: AUC
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
+def _of_stream(view: LinearView, loo: LeaveOneOut, auc: AUCPosterior) -> Diagnosis:
     """What can be said without the table in memory, and that the table itself was not looked at."""
-    auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
         "not checked",
         "caution",
@@ -105,23 +114,32 @@ def _one_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(worst.values())
 
 
-def _analysed(leave_one_out: Callable[[], LeaveOneOut]) -> tuple[LeaveOneOut | None, Finding | None]:
-    """The leave-one-out analysis or, where the training has no solution to speak of, a finding that says so."""
+T = TypeVar("T")
+
+
+def _answered(answer: Callable[[], T]) -> tuple[T | None, Finding | None]:
+    """The answer or, where the training has no solution to speak of, a finding that says so."""
     try:
-        return leave_one_out(), None
+        return answer(), None
     except EstimatorError as err:
-        advice = "Fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
+        advice = (
+            "Do what the message says, or fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
+        )
         return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
 
 
 def _about_copies(
-    view: LinearView, copies: Copies, auc: AUCPosterior | None, codes: Ints | None, sample_weight: Any
+    view: LinearView,
+    copies: Copies,
+    auc: AUCPosterior | None,
+    codes: Ints | None,
+    regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Finding | None:
     """The finding on copies, with what the AUC becomes when they are left out together, where that is quick."""
     if auc is None or copies.share == 0 or codes is not None or copies.codes.size > MAX_ROWS_REGROUPED:
         return copies_finding(copies)
     try:
-        together = LeaveOneOut.of(view, EffectPrior.default(), copies.codes, sample_weight)
+        together = regrouped(copies.codes)
     except InputError:  # nearly all rows are copies of one: there are too few groups to leave any out
         return copies_finding(copies)
     return copies_finding(copies, auc, auc_of(together, view.labels.n0, view.labels.n1))
