@@ -196,10 +196,11 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
         values = as_numbers(v, "v")
-        out = np.where(values >= 1, 1.0, 0.0)
-        for at in zip(*np.nonzero((values >= 0) & (values < 1)), strict=True):
-            out[at] = self.pair.probability(*_half_plane(self.name, self.prevalence, float(values[at])))
-        return out[()]
+        out = [self._below(x) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
+        return np.asarray(out).reshape(values.shape)[()]
+
+    def _below(self, v: float) -> float:
+        return self.pair.probability(*_half_plane(self.name, self.prevalence, v))
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""
