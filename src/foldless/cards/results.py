@@ -11,8 +11,6 @@ from foldless import words
 from foldless.cards import drawing
 from foldless.cards.drawing import ALERT, BLUE, RULE, card, density_curve, framed
 
-# ---- Answers: of each what is worth a reader's eye.
-
 LEVEL = 0.95
 CARD_FPR = (0.05, 0.1, 0.2)
 CURVE = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 0.1, 25), np.linspace(0.1, 1.0, 25)]))
@@ -120,9 +118,6 @@ def _scalar(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-# ---- What a notebook shows of a plan: the rows a study needs, and what more rows would bring.
-
-
 def learning_curve(curve: Any) -> str:
     """A `LearningCurve`: the AUC at every size, on one axis."""
     points = curve.summary(LEVEL)["points"]
@@ -152,8 +147,6 @@ def sample_plan(plan: Any) -> str:
     figure = f"{plan.n:,} rows: {plan.n1:,} positive, {plan.n0:,} negative"
     return card("Rows that the study needs", figure, facts, notes=plan.notes)
 
-
-# ---- What a notebook shows of a diagnosis: the verdict, then the findings, the worst first.
 
 SEVERITY_COLOURS = {"info": RULE, "caution": ALERT, "severe": "#dc2626"}
 VERDICT_COLOURS = {"trust": "#16a34a", "caution": ALERT, "do not use": "#dc2626"}

@@ -144,8 +144,6 @@ def _draw_two(figure: Any, analysis: fl.Analysis, level: float) -> None:
     fl.ROCPosteriorDisplay.from_posterior(analysis.roc, level=level, ax=right)
 
 
-# ---- The answer of ``foldless auc`` in words.
-
 METHODS = {
     "loo": "every row judged as if it had not been in the fit",
     "loo-surrogate": "every row judged as if it had not been in the fit, by the nearest ridge regression",

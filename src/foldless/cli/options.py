@@ -98,9 +98,6 @@ def as_shrinkage(ctx: click.Context, param: click.Parameter, value: str) -> floa
     return "auto" if value == "auto" else number
 
 
-# ---- The options about a file, and what the user asked for.
-
-
 @dataclass(frozen=True)
 class CommandOptions:
     """One field per option of `data_options`, as click hands them over."""
@@ -237,9 +234,6 @@ def data_options(
         return argument(decorated)  # type: ignore[no-any-return]
 
     return decorate
-
-
-# ---- Which options the user wrote, and which do not go together.
 
 
 def given(ctx: click.Context, name: str) -> bool:

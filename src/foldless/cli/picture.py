@@ -80,9 +80,6 @@ def write(
     return str(path)
 
 
-# ---- The picture of ``foldless demo``: every estimate against the truth, and the ROC curve with its band.
-
-
 def draw_demo(figure: Any, demo: Demonstration) -> None:
     """Three panels: the estimates, the same on shuffled labels, the ROC curve."""
     left, middle, right = _axes(figure, bool(demo.shuffles))

@@ -106,9 +106,6 @@ def _inverse_slack(G: Floats, root: Floats) -> Floats:
     return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
-# ---- Honest scores when rows come in groups: remove a row's group, or the groups of both rows of a pair.
-
-
 def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) -> Removed:
     """Honest scores with the groups `codes` (N,) removed whole; pairs among `rows`, which hold whole groups."""
     local = np.unique(codes[rows], return_inverse=True)[1]

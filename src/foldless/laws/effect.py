@@ -267,9 +267,6 @@ def _log_mean(log_values: Floats, weights: Floats) -> Floats:
         return np.asarray(np.log((np.exp(log_values - top) * weights).sum(axis=-1)) + top[..., 0])
 
 
-# ---- The law of an effect given by its log density on a grid: deterministic one-dimensional quadrature.
-
-
 @dataclass(frozen=True, eq=False)
 class GridEffect:
     """Posterior of an effect on sorted `points` with unnormalised log density; zero outside.

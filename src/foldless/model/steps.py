@@ -9,8 +9,6 @@ from scipy.special import logit
 
 from foldless.errors import EstimatorError
 
-# ---- What an estimator, or one step of a fitted pipeline, is: which scikit-learn class, whose code, whether it saw y.
-
 Steps = list[tuple[str, Any]]
 
 # scikit-learn marks these as able to do without y (a prefit model, an unsupervised score), but in a
@@ -87,8 +85,6 @@ def is_unknown(step: Any) -> bool:
     foreign = any(f and not str(getattr(f, "__module__", "")).startswith("sklearn.") for f in fits)
     return foreign or any(is_unknown(s) for s in _inner_steps(step))
 
-
-# ---- Where a classifier draws its line: the value of ``decision_function`` at which ``predict`` changes its mind.
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}
 LOGISTIC = {"LogisticRegression", "LinearDiscriminantAnalysis"}  # their probability is 1 / (1 + exp(-decision))

@@ -223,9 +223,6 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
     )
 
 
-# ---- There and back: the columns of X, and the fewer coordinates in which a family of L2 fits is computed.
-
-
 @dataclass(frozen=True, eq=False)
 class Rotation:
     """The design of a family, and the columns that it came from.

@@ -29,8 +29,6 @@ from foldless.search.candidates import Family, Params, final_classifier, weaknes
 from foldless.search.newton import Factor, Fit, Rotation, descend
 from foldless.search.outcome import Outcome, OwnFit, SharedFit, Tick, as_heard, listening
 
-# ---- The general path: fit the candidate as scikit-learn does, then judge it on its training rows.
-
 
 @dataclass(frozen=True, eq=False)
 class Study:
@@ -103,9 +101,6 @@ def _params_of_step(pipeline: Any, name: str, fit_params: Params) -> Params:
         return dict(process_routing(pipeline, "fit", **fit_params)[name]["fit"])
     prefix = f"{name}__"
     return {key.removeprefix(prefix): value for key, value in fit_params.items() if key.startswith(prefix)}
-
-
-# ---- One member of a family of L2 strengths, fitted for what all members share: steps, classes, names, the objective.
 
 
 @dataclass(frozen=True, eq=False)

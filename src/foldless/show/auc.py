@@ -16,8 +16,6 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
-# ---- `AUCPosteriorDisplay`: the density of the AUC with its interval, for one model or several.
-
 TALL = 0.72  # height of a density; rows are 1 apart
 NAME_LETTERS = 28  # in one line
 
@@ -176,8 +174,6 @@ def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -
     fill = ax.fill_between(shaded_x, base, base + scale * shaded_y, color=colour, alpha=style.BAND, linewidth=0)
     return line, fill, *style.mean_and_interval(ax, curve, base, {"color": colour, "alpha": 0.55}, colour)
 
-
-# ---- `PairwiseAUCDisplay`: how well each two classes are told apart, as a heat map with intervals.
 
 CELL = 0.95  # inches
 CLASS_LETTERS = 14  # in one line

@@ -14,8 +14,6 @@ from foldless.comparison.answers import Comparison, compare
 from foldless.plan.learning import LearningCurve, learning_curve
 from foldless.show import style
 
-# ---- `ComparisonDisplay`: the difference of two AUCs, with the region in which they count as equal.
-
 NARROWEST_DIFFERENCE, DIFFERENCE_BINS = 0.01, 201
 A_BETTER, EQUAL, B_BETTER = "C0", style.FAINT, "C1"
 GREY, BLACK = "#57606a", "#24292f"
@@ -151,8 +149,6 @@ def _curve(comparison: Comparison, level: float) -> DensityCurve:
     pad = max(MARGIN * (high - low), (NARROWEST_DIFFERENCE - (high - low)) / 2)
     return density_curve(law, level, (low - pad, high + pad), DIFFERENCE_BINS)
 
-
-# ---- `LearningCurveDisplay`: the AUC to expect from more rows, with what is known about it today.
 
 ROOM = 1.12  # beside the first and the last point, as a factor
 

@@ -58,8 +58,6 @@ class ROCCurve:
         return cls(FPR, roc.mean(FPR), *roc.band(FPR, level), level, roc.partial_auc(1.0, level), point)
 
 
-# ---- `ROCPosteriorDisplay`: mean ROC curve with its credible band, operating point and the line of chance.
-
 # Leaves a square for the curve. An axes of fixed aspect would be square everywhere, but the layout engines of
 # matplotlib then cut off what stands below it: the notes.
 SIZE = 5.4, 5.3

@@ -14,8 +14,6 @@ from foldless.errors import InputError
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
-# ---- The table of a search, ready to be drawn: one parameter across, one line per setting of the others.
-
 FARTHEST = 1e100
 DECADE = 10.0
 COLUMNS = ("params", "mean", "lower", "upper", "rank")
@@ -167,8 +165,6 @@ def short(value: Any) -> str:
     text = type(value).__name__ if hasattr(value, "get_params") else str(value)
     return text if len(text) <= 30 else f"{text[:27]}..."
 
-
-# ---- `SearchDisplay`: the posterior of the AUC against a parameter, with the candidate that was chosen.
 
 MOST_LABELS = 8
 

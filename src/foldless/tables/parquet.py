@@ -119,9 +119,6 @@ def as_numbers(column: Any) -> Array:
     return np.asarray(converted.to_numpy(zero_copy_only=False))
 
 
-# ---- Files as a table that is read in blocks.
-
-
 def recognises(X: Any, y: Any) -> bool:
     """A path, or a list of paths, that ends in .parquet or names a folder or a pattern of such files."""
     paths = X if isinstance(X, list | tuple) and X else [X]

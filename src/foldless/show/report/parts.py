@@ -22,8 +22,6 @@ from foldless.show.comparison import LearningCurveDisplay
 from foldless.show.report import page
 from foldless.show.roc import ROCCurve, ROCPosteriorDisplay
 
-# ---- What is reported on, and what a part hands over.
-
 
 @dataclass(frozen=True)
 class Part:
@@ -85,9 +83,6 @@ def _names(given: Iterable[str] | None, X: Any) -> list[str] | None:
     return names
 
 
-# ---- The AUC: its posterior, and the density drawn; with more than two classes the pairs as well.
-
-
 def auc_part(case: Case) -> Part:
     """The posterior of the AUC, and its picture."""
     post = case.analysis.auc
@@ -106,8 +101,6 @@ def auc_part(case: Case) -> Part:
 
     return Part(content, {"density": page.svg("density", alt, draw, 2.1)})
 
-
-# ---- Sensitivity, specificity and predictive values where the classifier itself decides.
 
 NO_THRESHOLD = (
     "Given weights rank rows but draw no line between the classes: pass a threshold to foldless.error_posterior."
@@ -153,8 +146,6 @@ def roc_part(case: Case) -> Part:
     return Part(content, {"roc": page.svg("roc", alt, draw, 4.0, 4.2)})
 
 
-# ---- The learning curve: what more rows would bring.
-
 FACTORS = (1, 2, 5)
 POINT_KEYS = ("rows", "auc", "low", "high", "half_width_then")
 ZOOM = 0.75
@@ -175,9 +166,6 @@ def learning_curve_part(case: Case) -> Part:
             style.legend(ax, loc="lower right")
 
     return Part(content, {"learning": page.svg("learning", f"AUC to expect: {alt}.", draw, 3.0)})
-
-
-# ---- The diagnosis: all findings, and the verdict.
 
 
 def diagnosis_part(case: Case) -> Part:

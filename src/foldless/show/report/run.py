@@ -19,8 +19,6 @@ from foldless.show.report.parts import Case, Part
 from foldless.tables import refuse_stream
 from foldless.words import plain
 
-# ---- `Report`: a finished report, as a page and as a plain dict.
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
@@ -74,8 +72,6 @@ class Report:
         auc = self._content["auc"]
         return words.estimate(auc["auc"], auc["low"], auc["high"])
 
-
-# ---- `report`: all that can be said about one fitted classifier, as a page and as a plain dict.
 
 Progress = Callable[[str], object]
 

@@ -112,8 +112,6 @@ def _as_text(column: Any) -> Any:
     return stripped(pl.Series(pl.from_arrow(parquet.decoded(column))).cast(pl.String))
 
 
-# ---- Several Parquet files as one table: they must agree on their columns, and are asked one after the other.
-
 MANY = 1000  # different values: no column of classes
 
 
@@ -183,8 +181,6 @@ def count_values(sheets: tuple[ParquetSheet, ...], name: str) -> Values:
         one.count_values(name, values)
     return values
 
-
-# ---- NumPy archives: `X`, the target `y`, maybe `groups` and the names of the columns.
 
 MATRIX, TARGET = "X", "y"
 NAMES = ("feature_names", "features", "columns")

@@ -17,8 +17,6 @@ from foldless.tables.files import sheet
 from foldless.tables.files.sheet import Hints
 from foldless.words import cut
 
-# ---- The encoding, from all bytes of the file; and the same text as UTF-8 where it is in another one.
-
 BLOCK = 2**20
 SAMPLE = 2**16  # bytes that the guess of an encoding is made from
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
