@@ -76,6 +76,7 @@ def compared(method="auto"):
 
 
 CALLS = {
+    "analyse": lambda: law(fl.analyse(MODEL, X, Y).auc),
     "auc_posterior": lambda: law(fl.auc_posterior(MODEL, X, Y)),
     "auc_posterior, groups": lambda: law(fl.auc_posterior(MODEL, X, Y, groups=np.arange(60) // 2)),
     "auc_posterior, weights": lambda: law(fl.auc_posterior(np.ones(6), X, Y)),

@@ -44,7 +44,7 @@ def stage_of(estimator, name, X, y, *, groups=None, **fit_params):
     """The shared path of a family, ready to be walked."""
     study = Study(estimator, X, y, fit_params, Options(groups=groups))
     prototype = Prototype.of(study, {name: 1.0}, name)
-    return Stage.of(prototype, study.judge)
+    return Stage.of(prototype, study.options)
 
 
 def every_candidate(estimator, name, values, X, y, **fit_params):
