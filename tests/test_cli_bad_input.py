@@ -245,7 +245,7 @@ OPTIONS = {
     "no text encoding": (["auc", "--target", "y", "--encoding", "base64"], "such as utf-8, latin-1 or cp1252"),
     "decimal": (["auc", "--target", "y", "--decimal", ";"], "--decimal"),
     "unknown option": (["auc", "--target", "y", "--jsno"], "--json"),
-    "unknown command": (["acu"], "acu"),
+    "unknown command": (["acu"], "Did you mean 'auc'?"),
     "picture format": (["auc", "--target", "y", "--out", "x.gif"], "ends in .png"),
     "picture folder": (["auc", "--target", "y", "--out", "no/where.png"], "there is no directory no"),
     "model file missing": (["auc", "--target", "y", "--model-file", "m.skops"], "m.skops: no such file"),

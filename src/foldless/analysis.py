@@ -129,9 +129,13 @@ class Analysis:
     @property
     def two_classes(self) -> LinearView:
         """The view of a classifier of two classes; an error for more."""
-        if self.several_classes:
-            raise two_classes_only(self.estimator, "this question")
+        self.refuse_several_classes("this question")
         return self.view
+
+    def refuse_several_classes(self, function: str) -> None:
+        """Refuse more than two classes, with the way to ask `function` about one of them."""
+        if self.several_classes:
+            raise two_classes_only(self.estimator, function)
 
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:

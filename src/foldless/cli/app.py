@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import errno
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, NoReturn
 
 import click
@@ -65,9 +63,15 @@ class CommandGroup(click.Group):
         plugin = _plugins().get(name)
         return None if plugin is None else plugin.load()
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None:
+            near = get_close_matches(args[0], self.list_commands(ctx), 1)
+            ctx.fail(f"No such command {args[0]!r}.{f' Did you mean {near[0]!r}?' if near else ''}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         lines = {name: help_line for name, (_, help_line) in COMMANDS.items()}
-        lines |= {name: _plugin_help(plugin) for name, plugin in _plugins().items()}
+        lines |= {name: plugin.load().get_short_help_str(100) for name, plugin in _plugins().items()}
         with formatter.section("Commands"):
             formatter.write_dl(sorted(lines.items()))
 
@@ -84,20 +88,6 @@ class CommandGroup(click.Group):
 
 def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group=PLUGINS)}
-
-
-def _plugin_help(plugin: EntryPoint) -> str:
-    """The first sentence of a plugin's docstring, read from its source: importing it could take seconds."""
-    package, *path = plugin.module.split(".")
-    spec = find_spec(package)
-    for folder in spec.submodule_search_locations or () if spec else ():
-        source = Path(folder, *path).with_suffix(".py")
-        functions = ast.parse(source.read_text(encoding="utf-8")).body if source.is_file() else []
-        for node in functions:
-            if isinstance(node, ast.FunctionDef) and node.name == plugin.attr:
-                return click.Command(plugin.name, help=ast.get_docstring(node)).get_short_help_str(100)
-    command: click.Command = plugin.load()
-    return command.get_short_help_str(100)
 
 
 def exit_code(call: Callable[[], Any]) -> int:

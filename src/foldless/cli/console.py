@@ -60,6 +60,9 @@ def say_facts(facts: Mapping[str, str]) -> None:
         say(f"{name:<{width}}   {value}")
 
 
+MIN_TABLE_WIDTH = 110
+
+
 def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Iterable[int] = ()) -> None:
     """A light table, first column left and the others right; the rows numbered in `bold` stand out."""
     from rich import box
@@ -71,7 +74,9 @@ def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Itera
         table.add_column(escape(visible(name)), justify="right" if k else "left", no_wrap=True)
     for k, row in enumerate(rows):
         table.add_row(*(escape(visible(cell)) for cell in row), style="bold" if k in bold else None)
-    stdout().print(table)
+    console = stdout()
+    console.width = max(console.width, MIN_TABLE_WIDTH)  # figures are not cut to fit a narrow terminal or a pipe
+    console.print(table)
 
 
 def say_result(result: Mapping[str, Any], as_json: bool, show: Callable[[Any], None]) -> None:

@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import foldless as fl
+import numpy as np
+
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
 
@@ -156,9 +157,20 @@ def _draw_noise(axes: Any, demo: Demonstration) -> None:
 
 
 def _draw_curve(axes: Any, demo: Demonstration) -> None:
-    names = {"name": f"foldless, {demo.n_train} training rows", "color": OURS}
-    fl.ROCPosteriorDisplay.from_posterior(demo.roc, level=0.95, ax=axes, **names)
-    fpr, tpr = demo.held_out_roc
-    axes.step(fpr, tpr, where="post", color=TRUTH, linewidth=1.4, label=f"{demo.n_test} held-out rows")
+    _plot_curves(axes, demo)
+    corner = axes.inset_axes((0.36, 0.36, 0.6, 0.46), xlim=(0, 0.25), ylim=(0.75, 1.0))
+    _plot_curves(corner, demo)
+    corner.tick_params(labelsize=8, colors=OTHERS)
+    corner.set(xticks=(0, 0.1, 0.2), yticks=(0.8, 0.9, 1.0))
+    axes.indicate_inset_zoom(corner, edgecolor=OTHERS)
+    axes.set(xlim=(-0.015, 1.0), ylim=(0, 1.015), xlabel="false positive rate", ylabel="true positive rate")
+    axes.set_aspect("equal")
     axes.legend(loc="lower right", frameon=False)
     _titled(axes, "ROC curve", "posterior mean and band, one fit")
+
+
+def _plot_curves(axes: Any, demo: Demonstration) -> None:
+    grid = np.linspace(0.0, 1.0, 401)
+    axes.fill_between(grid, *demo.roc.band(grid), color=OURS, alpha=0.18, linewidth=0, label="95 % band")
+    axes.plot(grid, demo.roc.mean(grid), color=OURS, linewidth=2.2, label=f"foldless, {demo.n_train} training rows")
+    axes.step(*demo.held_out_roc, where="post", color=TRUTH, linewidth=1.4, label=f"{demo.n_test} held-out rows")

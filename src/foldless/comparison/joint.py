@@ -180,7 +180,9 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
         name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
         for name, model in models.items()
     }
-    views = [each.two_classes for each in analyses.values()]  # refuses more than two classes
+    for each in analyses.values():
+        each.refuse_several_classes("compare")
+    views = [each.two_classes for each in analyses.values()]
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options
     posteriors = {name: each.auc for name, each in analyses.items()}
