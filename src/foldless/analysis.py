@@ -206,13 +206,8 @@ class Analysis:
         """All checks of data and fit, with the verdict."""
         if self.several_classes:
             return diagnosis_of_classes(self.view, self.X, lambda: (self.class_scores, self.auc))
-        honest = _OfTwoClasses(self)
         diagnosis = diagnosis_of_two(
-            self.view,
-            self.X,
-            self.options.groups,
-            lambda: (self.leave_one_out, honest.auc() if self.options.in_sample else self.auc),
-            self._leave_out,
+            self.view, self.X, self.options.groups, lambda: self.leave_one_out, self._leave_out
         )
         return _with_optimism(diagnosis, self.auc, self.warnings) if self.options.in_sample else diagnosis
 

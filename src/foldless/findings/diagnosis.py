@@ -27,25 +27,22 @@ def diagnosis_of_two(
     view: LinearView,
     X: Any,
     groups: Any,
-    answer: Callable[[], tuple[LeaveOneOut, AUCPosterior]],
+    leave_one_out: Callable[[], LeaveOneOut],
     regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Diagnosis:
-    """The diagnosis of a classifier of two classes.
-
-    `answer` gives the leave-one-out analysis and its AUC; `regrouped` repeats it with other groups.
-    """
+    """The diagnosis of a classifier of two classes; `regrouped` repeats `leave_one_out` with other groups."""
     if isinstance(view.X, LazyMatrix):
-        return _of_stream(view, *answer())
+        return _of_stream(view, leave_one_out())
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
     copies = find_copies(view.X, sketch, codes)
-    given, refusal = _answered(answer)
+    loo, refusal = _answered(leave_one_out)
     about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
     about_scores: tuple[Finding, ...] = ()
     auc: AUCPosterior | None = None
-    if given is not None:
-        loo, auc = given
+    if loo is not None:
+        auc = auc_of(loo, view.labels.n0, view.labels.n1)
         about_fit = (*fit_findings(view.notes, loo.removed.provenance), in_sample_answer(view, auc))
         about_scores = score_findings(loo, auc, sketch)
     findings = (
@@ -82,8 +79,9 @@ def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[Cl
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def _of_stream(view: LinearView, loo: LeaveOneOut, auc: AUCPosterior) -> Diagnosis:
+def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
     """What can be said without the table in memory, and that the table itself was not looked at."""
+    auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
         "not checked",
         "caution",
