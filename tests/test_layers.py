@@ -149,3 +149,23 @@ def test_architecture_lists_the_modules_of_the_tree():
 def test_architecture_has_the_rows_that_the_import_test_enforces():
     """The table that people read and the rows that are checked here are the same."""
     assert [set(row) for row in rows_of_the_page()] == [set(row) for row in ROWS]
+
+
+PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_name_things_where_they_are(page):
+    """Of every "`NAME` (`file.py`)" in these pages, the file exists and defines the name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    pairs = [
+        (name, file)
+        for names, file in re.findall(r"((?:`\w+`(?:,| and)? ?)+)\(`([\w/]+\.py)`\)", text)
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    assert pairs
+    for name, file in pairs:
+        homes = [folder / file for folder in (SOURCE, ROOT, STUDIES / "foldless_studies") if (folder / file).exists()]
+        assert homes, f"{page}: there is no {file}"
+        defined = any(re.search(rf"^\s*(class |def )?{name}\b", h.read_text("utf-8"), re.MULTILINE) for h in homes)
+        assert defined, f"{page}: {file} does not define {name}"
