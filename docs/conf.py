@@ -29,6 +29,8 @@ extensions = [
 exclude_patterns = ["_build", "_tools", "gallery/*.ipynb", "gallery/*.py", "gallery/*.zip"]
 templates_path = ["_templates"]
 nitpicky = True
+# Several classes have attributes of one name (`method`, `notes`); in the list of a class its own is meant.
+suppress_warnings = ["ref.python"]
 # Types in docstrings are words for people; links to our own names must work.
 nitpick_ignore_regex = [(r"py:class", r"(?!foldless).*")]
 
