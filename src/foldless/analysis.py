@@ -353,28 +353,16 @@ class _InSample:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfWeightsOnStream:
-    """The paper's model along given weights on a table that is not in memory: the AUC, in one pass."""
-
-    analysis: Analysis
+class _OfWeightsOnStream(_InSample):
+    """The same along given weights on a table that is not in memory: the AUC needs one pass, and no view."""
 
     @cached_property
     def _posterior(self) -> tuple[AUCPosterior, str | None]:
-        a, options = self.analysis, self.analysis.options
-        prior = conjugate_prior(options.prior, options.groups, options.sample_weight)
-        return posterior_of_weights(a.estimator, a.X, a.y, prior, options.pos_label)
+        a = self.analysis
+        return posterior_of_weights(a.estimator, a.X, a.y, self.prior, a.options.pos_label)
 
     def auc(self) -> AUCPosterior:
         return self._posterior[0]
-
-    def roc(self) -> ROCPosterior:
-        return _InSample(self.analysis).roc()
-
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        return _InSample(self.analysis).error(threshold, prevalence, covariance)
-
-    def scores(self) -> HonestScores:
-        return _OfTwoClasses(self.analysis).scores()
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         text = self._posterior[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -28,12 +29,12 @@ class ShownAsCard:
         return str(getattr(results, self._card)(self))
 
 
-class WithQuantiles:
+class WithQuantiles(ABC):
     """The median and central intervals of a law that has `ppf`."""
 
+    @abstractmethod
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""
-        raise NotImplementedError
 
     @property
     def median(self) -> float:
