@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, ndtri
+from scipy.special import gammaincinv, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Ints
+from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
@@ -80,31 +81,30 @@ class _Model:
     removed: Removed
     statistic: SeparationStatistic
 
-    @cached_property
-    def diff(self) -> Floats:
-        return self.removed.differences
+    @property
+    def pairs(self) -> Pairs:
+        return self.removed.pairs
 
     @cached_property
     def deviations(self) -> tuple[Floats, Floats]:
         """Mean difference of every positive and of every negative row against the other class, about its mean."""
-        rows = (self.diff.mean(axis=1), self.diff.mean(axis=0))
-        return rows[0] - rows[0].mean(), rows[1] - rows[1].mean()
+        margin1, margin0 = self.pairs.margins
+        return margin1 - margin1.mean(), margin0 - margin0.mean()
 
     @cached_property
     def effects(self) -> Floats:
         """What each independent unit (row or group) contributes to the smoothed statistic."""
         sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
-        bandwidth = BANDWIDTH * sum(self.diff.shape) ** (-1 / 3) * sd
-        smooth = ndtr(self.diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(self.diff)
-        return self._contributions(smooth)
+        bandwidth = BANDWIDTH * sum(d.size for d in self.deviations) ** (-1 / 3) * sd
+        return self._contributions(self.pairs.smoothed(np.sqrt(2) * bandwidth) if bandwidth > 0 else self.pairs.ranks())
 
     @cached_property
     def rank_effects(self) -> Floats:
         """The same for the share of ordered pairs."""
-        return self._contributions(np.sign(self.diff))
+        return self._contributions(self.pairs.ranks())
 
-    def _contributions(self, smooth: Floats) -> Floats:
-        each = [smooth.mean(axis=1), smooth.mean(axis=0)]
+    def _contributions(self, effects: Effects) -> Floats:
+        each = (effects.by_row1, effects.by_row0)
         shares = [(v - v.mean()) / np.sqrt(v.size * max(v.size - 1, 1)) for v in each]
         if self.removed.groups is None:
             return np.concatenate(shares)
@@ -118,13 +118,13 @@ class _Model:
         With groups: of their sums over groups i, under removal of groups j.
         """
         r = self.removed
-        on1 = r.without_pair1 - r.loo[r.rows1][:, None]
-        on0 = r.without_pair0 - r.loo[r.rows0]
+        on1 = r.without_pair1 - r.loo[r.sampled1][:, None]
+        on0 = r.without_pair0 - r.loo[r.sampled0]
         on1 = (on1 - on1.mean(axis=0)) / on1.shape[0]
         on0 = (on0.mean(axis=1, keepdims=True) - on0) / on0.shape[1]
         if r.groups is None:
             return on1, on0
-        return _over_groups(on1, on0, r.groups[r.rows1], r.groups[r.rows0])
+        return _over_groups(on1, on0, r.groups[r.sampled1], r.groups[r.sampled0])
 
 
 def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationStatistic]) -> PairedEvidence:
@@ -159,7 +159,7 @@ def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[Sep
 
 def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
-    if np.array_equal(a.diff, b.diff) or _rank_alike(a, b):
+    if np.array_equal(a.removed.loo, b.removed.loo) or _rank_alike(a, b):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)

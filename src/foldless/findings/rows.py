@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from foldless.checks import Floats, is_sparse
 from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense
 from foldless.findings.finding import Finding, Severity
-from foldless.honest.design import Ints
+from foldless.honest.design import Ints, blocks
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
@@ -35,6 +35,7 @@ MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
 HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
 CODINGS = 2  # of one category, such as a number and its square
 SEED = 20240302
+SAME_PRODUCT = 1e-12  # products of equal rows with a vector differ by less than this share of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,18 +118,33 @@ def _are(n: int) -> str:
 
 def equal_rows(X: Any) -> Ints:
     """A code per row, the same for rows that are equal in every column."""
-    seen: dict[bytes, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in _keys(X)], dtype=np.intp)
+    codes, rows = np.arange(X.shape[0]), _maybe_equal(X)
+    if rows.size:
+        _, first, where = np.unique(_keys(X[rows]), return_index=True, return_inverse=True)
+        codes[rows] = rows[first[where]]
+    return np.unique(codes, return_inverse=True)[1]
 
 
-def _keys(X: Any) -> list[bytes]:
+def _maybe_equal(X: Any) -> Ints:
+    """Rows whose product with a random vector is that of another row: equal rows are among them."""
+    vector = np.random.default_rng(SEED).standard_normal(X.shape[1])
+    parts = blocks(X.shape[0], X.shape[1])
+    product = np.concatenate([np.asarray(X[part] @ vector, dtype=np.float64) for part in parts])
+    order = np.argsort(product)
+    close = np.diff(product[order]) <= SAME_PRODUCT * np.abs(product).max()
+    return np.sort(order[np.append(close, False) | np.append(False, close)])
+
+
+def _keys(X: Any) -> Any:
+    """Something to compare that is equal for equal rows."""
     if not is_sparse(X):
-        return [np.add(row, 0.0).tobytes() for row in X]  # -0.0 becomes 0.0
+        dense = np.ascontiguousarray(X + 0.0)  # -0.0 becomes 0.0
+        return dense.view(np.dtype((np.void, dense.itemsize * dense.shape[1]))).ravel()
     M = X.copy()
     M.sum_duplicates()
     M.eliminate_zeros()
     ends = zip(M.indptr[:-1], M.indptr[1:], strict=True)
-    return [M.indices[a:b].tobytes() + b"|" + M.data[a:b].tobytes() for a, b in ends]
+    return np.array([M.indices[a:b].tobytes() + b"|" + M.data[a:b].tobytes() for a, b in ends], dtype=object)
 
 
 def unusual(X: Any, equal: Ints) -> bool:

@@ -13,6 +13,7 @@ from foldless.findings.finding import Finding, present
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools
 from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import robust_scale, separation
 from foldless.results.auc import AUCPosterior
@@ -96,7 +97,7 @@ def not_normal(analysis: LeaveOneOut) -> Finding | None:
     strange = [name for name, (gap, n) in gaps.items() if gap > max(rates.NOT_NORMAL / np.sqrt(n), rates.RELEVANT)]
     if not strange:
         return None
-    normal, ranks, error = binormal_against_ranks(negative, positive, _ordered(analysis.removed))
+    normal, ranks, error = binormal_against_ranks(negative, positive, analysis.removed.pairs.ranks())
     gap = normal - ranks
     matters = abs(gap) > max(GAP, GAP_ERRORS * error)
     how = "; ".join(f"{name} class: by {gaps[name][0]:.2f}" for name in strange)
@@ -113,17 +114,16 @@ def not_normal(analysis: LeaveOneOut) -> Finding | None:
     )
 
 
-def binormal_against_ranks(negative: Floats, positive: Floats, ordered: Floats) -> tuple[float, float, float]:
+def binormal_against_ranks(negative: Floats, positive: Floats, ordered: Effects) -> tuple[float, float, float]:
     """AUC by normal theory, by ranks, and the standard error of their difference (jackknife over rows).
 
-    `ordered` (n1, n0) is 1 where the pair is in order; deleting a row needs its row or column mean only.
+    `ordered` says which share of its pairs each row has in order: all that deleting the row needs.
     """
-    n1, n0 = ordered.shape
-    ranks = float(ordered.mean())
+    n1, n0, ranks = positive.size, negative.size, ordered.mean
     m1, v1, m0, v0 = positive.mean(), positive.var(ddof=1), negative.mean(), negative.var(ddof=1)
     (m1_, v1_), (m0_, v0_) = _without_each(positive), _without_each(negative)
-    less1 = _binormal(m1_ - m0, v1_ + v0) - (n1 * ranks - ordered.mean(axis=1)) / (n1 - 1)
-    less0 = _binormal(m1 - m0_, v1 + v0_) - (n0 * ranks - ordered.mean(axis=0)) / (n0 - 1)
+    less1 = _binormal(m1_ - m0, v1_ + v0) - (n1 * ranks - ordered.by_row1) / (n1 - 1)
+    less0 = _binormal(m1 - m0_, v1 + v0_) - (n0 * ranks - ordered.by_row0) / (n0 - 1)
     variance = (n1 - 1) * less1.var() + (n0 - 1) * less0.var()
     return float(_binormal(m1 - m0, v1 + v0)), ranks, float(np.sqrt(variance))
 
@@ -138,12 +138,6 @@ def _without_each(values: Floats) -> tuple[Floats, Floats]:
     means = values.mean() - off / (n - 1)
     variances = (np.sum(off**2) - n / (n - 1) * off**2) / max(n - 2, 1)
     return means, variances
-
-
-def _ordered(removed: Removed) -> Floats:
-    """1 for a pair in the right order, 1/2 for a tie."""
-    diff = removed.differences
-    return np.where(diff == 0, 0.5, diff > 0)
 
 
 def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | None:
@@ -193,13 +187,12 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     n_far = int(far1.sum() + far0.sum())
     if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
         return None
-    diff = removed.differences
-    before, after = _estimate(diff), _estimate(diff[np.ix_(~far1, ~far0)])
+    before, after = _estimate(removed.pairs), _estimate(removed.pairs.kept(~far1, ~far0))
     moved = after - before
     matters = abs(moved) > MOVED * auc.sd
     rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])
-    ordered = _ordered(removed)
-    order = np.argsort(-np.concatenate([_influence(ordered, 1)[far1], _influence(ordered, 0)[far0]]))
+    ordered = removed.pairs.ranks()
+    order = np.argsort(-np.concatenate([_influence(ordered.by_row1)[far1], _influence(ordered.by_row0)[far0]]))
     which = f"row {rows[0]} is" if n_far == 1 else f"{n_far} rows ({listed(rows[order].tolist())}) are"
     return Finding(
         "outliers",
@@ -217,15 +210,14 @@ def far_off(scores: Floats) -> Bools:
     return np.asarray(np.abs(scores - np.median(scores)) > FAR * (1 + FAR_SMALL / scores.size) * scale)
 
 
-def _estimate(diff: Floats) -> float:
+def _estimate(pairs: Pairs) -> float:
     """AUC as the answer estimates it, before the prior."""
-    sd = np.sqrt((diff.mean(axis=1).var(ddof=1) + diff.mean(axis=0).var(ddof=1)) / 2)
-    return float(ndtr(separation(diff, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
+    sd = np.sqrt(sum(margin.var(ddof=1) for margin in pairs.margins) / 2)
+    return float(ndtr(separation(pairs, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
 
 
-def _influence(ordered: Floats, axis: int) -> Floats:
-    """How far each row (axis 1) or column (axis 0) moves the share of ordered pairs."""
-    own = ordered.mean(axis=axis)
+def _influence(own: Floats) -> Floats:
+    """How far each row moves the share of ordered pairs, given the share of its own."""
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
 
 

@@ -28,7 +28,7 @@ from scipy.special import ndtr, ndtri
 from foldless.checks import Floats
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Bools, Ints
-from foldless.honest.removal import pair_differences
+from foldless.honest.pairs import Pairs, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
     SeparationStatistic,
@@ -109,7 +109,7 @@ class TrainingRows:
         n1, n0 = (float(self.honest.counts[list(c)].sum()) for c in (first, second))
         sum1, sum0 = self._influence(score, first), self._influence(score, second)
         influence = (n1 / (rows1.size - 1) * sum1 + n0 / (rows0.size - 1) * sum0) / (n1 + n0)
-        statistic = statistic_of_pairs(pair_differences(ones, zeros), influence)
+        statistic = statistic_of_pairs(Pairs.of_differences(pair_differences(ones, zeros)), influence)
         spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
         return _component(score, statistic, spread, rows1, rows0, self.codes.size, statistic.pair_auc)
 

@@ -31,11 +31,10 @@ from foldless.honest.families import (
 )
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.removal import Problem, Provenance, column_blocks, pair_shifts, problem_at, single_shifts
+from foldless.honest.sample import SEED
 from foldless.honest.scores import (
-    SEED,
     WORTH_SAYING,
     on_convergence,
-    on_subset,
     surrogate_provenance,
 )
 from foldless.honest.softmax import affordable_rows, scores_of_softmax, softmax_of
@@ -151,6 +150,16 @@ def remove_rows_of_classes(
         if known is not None:
             return known
     return _with_surrogates(view, weight, most)
+
+
+def on_subset(evaluated: int, rows: int) -> tuple[str, ...]:
+    """That not all pairs of rows were evaluated."""
+    if evaluated == rows:
+        return ()
+    return (
+        f"pairs were evaluated on {evaluated} of {rows} rows, drawn at random: "
+        f"the interval is as wide as that many rows make it.",
+    )
 
 
 def evaluated_rows(codes: Ints, most: int) -> Ints:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import eigh, lapack, solve_triangular
+from scipy.linalg import blas, eigh, lapack, solve_triangular
 
 from foldless.checks import Floats, is_sparse
 from foldless.errors import InputError
@@ -24,6 +24,8 @@ Bools = npt.NDArray[np.bool_]
 
 CANCELLED = 1e-6  # a centred square this small against the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
+# Products of so many columns and multiplications are made in single precision, where the Hessian allows it.
+WIDE, MANY_PRODUCTS = 64, 1e8
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class Design:
     def n_rows(self) -> int:
         return int(self.matrix.shape[0])
 
+    @property
+    def is_large(self) -> bool:
+        """Whether single precision saves noticeable time."""
+        k = self.matrix.shape[1]
+        return bool(k >= WIDE and self.n_rows * k**2 >= MANY_PRODUCTS and not is_sparse(self.matrix))
+
     def scores(self, coef: Floats) -> Floats:
         """A c."""
         return np.asarray(self.matrix @ coef, dtype=np.float64)
@@ -54,29 +62,33 @@ class Design:
         """Mean row under the weights d."""
         return np.asarray(self.matrix.T @ d / d.sum(), dtype=np.float64)
 
-    def gram(self, d: Floats, centre: Floats | None) -> Floats:
-        """(A - 1 centre')' diag(d) (A - 1 centre'), shape (k, k)."""
+    def gram(self, d: Floats, centre: Floats | None, dtype: Any = np.float64) -> Floats:
+        """(A - 1 centre')' diag(d) (A - 1 centre'), shape (k, k); products of blocks of rows in the given precision."""
         if is_sparse(self.matrix):
             return _sparse_gram(self.matrix, d, centre)
         total = np.zeros((self.matrix.shape[1],) * 2)
-        root = np.sqrt(d)
+        root = np.sqrt(d).astype(dtype)
         for part in blocks(self.n_rows, self.matrix.shape[1]):
-            rows = self.rows(part, centre) * root[part, None]
+            rows = self.rows(part, centre, dtype) * root[part, None]
             total += rows.T @ rows
         return total
 
-    def rows(self, index: Any, centre: Floats | None) -> Floats:
-        """Dense rows A[index] - centre."""
+    def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
+        """Dense rows A[index] - centre; differences are taken before they are rounded to the given precision."""
         part = self.matrix[index]
-        dense = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
-        return dense if centre is None else dense - centre
+        dense = part.toarray() if is_sparse(part) else np.asarray(part)
+        if centre is None:
+            return dense.astype(dtype, copy=False)
+        return np.subtract(dense, centre, out=np.empty(dense.shape, dtype=dtype), casting="same_kind")
 
-    def squared_rows(self, root: Floats, centre: Floats | None) -> Floats:
-        """|root' (a_i - centre)|^2 of every row, in bounded blocks."""
-        out = np.empty(self.n_rows)
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
+        """Of every row b_i = root' (a_i - centre): |b_i|^2 and then b_i' V; shape (N, 1 + columns of V)."""
+        out = np.empty((self.n_rows, 1 + V.shape[1]))
         for part in blocks(self.n_rows, root.shape[0]):
-            seen = self.rows(part, centre) @ root
-            out[part] = np.einsum("ij,ij->i", seen, seen)
+            rows = self.rows(part, centre, root.dtype)
+            seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)
+            out[part, 0] = np.einsum("ij,ij->i", seen, seen)
+            out[part, 1:] = seen @ V
         return out
 
     def scaled(self, factors: Floats) -> Design:
@@ -183,30 +195,37 @@ def _double_centred(K: Floats) -> Floats:
 # the centred block. Working with B instead of G keeps G positive semidefinite whatever the rounding.
 
 SINGULAR = 1e-13  # squared pivots of a unit-diagonal matrix below this are rounding noise
+SAFE = 1e-4  # above, single precision leaves four digits
 
 
 @dataclass(frozen=True)
 class Curvature:
     """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, and `total` = sum of D.
 
-    `centre` is None and `total` infinite without a free intercept.
+    `centre` is None and `total` infinite without a free intercept. Where `is_single`, the root is triangular and safe
+    to be used in single precision.
     """
 
     root: Floats
     centre: Floats | None
     total: float
+    is_single: bool = False
 
     def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
         """Rows of B with G = B B'."""
-        B = design.rows(index, self.centre) @ self.root
+        B: Floats = design.rows(index, self.centre) @ self.root
         if self.centre is None:
             return B
         return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 
-    def leverage(self, design: Design) -> Floats:
-        """G_ii of every row."""
-        lengths = design.squared_rows(self.root, self.centre)
-        return lengths if self.centre is None else lengths + 1.0 / self.total
+    def seen(self, design: Design, V: Floats) -> tuple[Floats, Floats]:
+        """G_ii of every row, and B V."""
+        k = self.root.shape[1]
+        root = self.root.astype(np.float32) if self.is_single else self.root
+        out = design.seen_through(root, self.centre, V[:k])
+        if self.centre is None:
+            return out[:, 0], out[:, 1:]
+        return out[:, 0] + 1.0 / self.total, out[:, 1:] + V[k] * self.total**-0.5
 
 
 def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) -> Curvature:
@@ -217,13 +236,26 @@ def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) ->
         D = np.full_like(D, np.finfo(float).tiny)
         total = float(D.sum())
     centre = design.mean(D) if free_intercept else None
-    H = design.gram(D, centre)
+    total = total if free_intercept else np.inf
+    if design.is_large:
+        root, pivot = _factored(design.gram(D, centre, np.float32), lam)
+        if pivot > SAFE:
+            return Curvature(root, centre, total, is_single=True)
+    return Curvature(_factored(design.gram(D, centre), lam)[0], centre, total)
+
+
+def _factored(H: Floats, lam: float) -> tuple[Floats, float]:
     H.flat[:: len(H) + 1] += lam
-    return Curvature(inverse_root(H), centre, total if free_intercept else np.inf)
+    return inverse_root_and_pivot(H)
 
 
 def inverse_root(H: Floats) -> Floats:
-    """R with R R' = H^-1; directions in which H vanishes are left out (pseudo-inverse).
+    """R with R R' = H^-1; directions in which H vanishes are left out (pseudo-inverse)."""
+    return inverse_root_and_pivot(H)[0]
+
+
+def inverse_root_and_pivot(H: Floats) -> tuple[Floats, float]:
+    """The root, and the least squared pivot of H; 0 where directions were left out, else the root is triangular.
 
     H is first scaled to unit diagonal: columns in different units then cost no accuracy.
     """
@@ -231,10 +263,16 @@ def inverse_root(H: Floats) -> Floats:
     scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
     unit = H * scale * scale[:, None]
     lower, failed = lapack.dpotrf(unit, lower=1)
-    if failed or np.min(np.diag(lower)) ** 2 < SINGULAR * len(H):
-        return scale[:, None] * _spectral_root(unit)
+    pivot = 0.0 if failed else float(np.min(np.diag(lower))) ** 2
+    if pivot < SINGULAR * len(H):
+        return scale[:, None] * _spectral_root(unit), 0.0
     inverse, _ = lapack.dtrtri(lower, lower=1)
-    return np.asarray(scale[:, None] * np.tril(inverse).T)
+    return np.asarray(scale[:, None] * np.tril(inverse).T), pivot
+
+
+def _through_triangle(rows: Any, root: Any) -> Any:
+    """rows @ root for an upper triangular root in single precision, at half the work; `rows` are overwritten."""
+    return blas.strmm(1.0, root.T, rows.T, lower=1, overwrite_b=1).T
 
 
 def _spectral_root(unit: Floats) -> Floats:

@@ -18,7 +18,16 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
 from foldless.honest.families import Removal
-from foldless.honest.removal import MAX_LEVERAGE, LocalModel, Problem, Provenance, Removed, typical_row
+from foldless.honest.removal import (
+    MAX_LEVERAGE,
+    LocalModel,
+    Problem,
+    Provenance,
+    Removed,
+    pairs_of_sample,
+    typical_row,
+)
+from foldless.honest.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -116,16 +125,23 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     scores = _read_pairs(problem, rows, local, shifts)
     influence = _centred_influence(problem.slope * shifts, local, positive)
     scale = _share_of_groups(codes, shifts.shape[1])
+    score1, score0 = scores[np.ix_(local1, local[local0])], scores[np.ix_(local0, local[local1])].T
+    loo = _read_own(problem, codes)
+    pairs, partnered = pairs_of_sample(problem, Sample.of(problem.positive, rows, rows[:0]), loo, loo, score1, score0)
     return Removed(
-        rows1=rows[local1],
-        rows0=rows[local0],
+        rows1=np.flatnonzero(problem.positive),
+        rows0=np.flatnonzero(~problem.positive),
+        sampled1=rows[local1],
+        sampled0=rows[local0],
         z=problem.in_sample(),
-        loo=_read_own(problem, codes),
-        without_pair1=scores[np.ix_(local1, local[local0])],
-        without_pair0=scores[np.ix_(local0, local[local1])].T,
+        loo=loo,
+        without_pair1=score1,
+        without_pair0=score0,
+        partnered=partnered,
+        pairs=pairs,
         drift=problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
         influence_sq=scale * _per_row(problem, influence, positive),
-        cluster_influence_sq=scale * _clustered(influence, local, positive),
+        cluster_influence_sq=scale * shifts.shape[1] / (codes.max() + 1) * _clustered(influence, local, positive),
         groups=codes,
         provenance=provenance,
     )

@@ -35,7 +35,8 @@ def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
 
     The drift of the intercept is taken back: the classifier in use has all of its rows.
     """
-    return removed.without_pair0.mean(axis=0) - removed.drift, removed.without_pair1.mean(axis=1) - removed.drift
+    scores = removed.partnered - removed.drift
+    return scores[removed.rows0], scores[removed.rows1]
 
 
 def class_effects(removed: Removed, noise_share: float, threshold: float) -> tuple[StudentEffect, StudentEffect]:

@@ -23,6 +23,8 @@ from foldless.checks import Floats
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum
+from foldless.honest.pairs import Pairs, PairSample, pair_differences
+from foldless.honest.sample import Members, Sample, in_doubt, influential
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
@@ -48,12 +50,12 @@ class LocalModel:
         return 1.0 - np.minimum(self.diagonal * self.D, MAX_LEVERAGE)
 
     @cached_property
-    def steepness(self) -> Floats:
+    def slope_alone(self) -> Floats:
         """g_i / (1 - h_i)."""
         return np.asarray(self.g / self.slack)
 
     @cached_property
-    def bend(self) -> Floats:
+    def curvature_alone(self) -> Floats:
         """D_i / (1 - h_i)."""
         return np.asarray(self.D / self.slack)
 
@@ -64,7 +66,7 @@ class LocalModel:
 
 def single_shifts(model: LocalModel) -> Floats:
     """z_i(-i) - z_i = G_ii g_i / (1 - h_i)."""
-    return np.asarray(model.diagonal * model.steepness)
+    return np.asarray(model.diagonal * model.slope_alone)
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -84,7 +86,8 @@ def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats,
 
 def _pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
-    gi, di, gj, dj = model.steepness[rows, None], model.bend[rows, None], model.steepness[columns], model.bend[columns]
+    g, d = model.slope_alone, model.curvature_alone
+    gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
     G = model.block(rows, columns)
     ui, uj = G * di, G * dj
     det = ui * uj
@@ -102,35 +105,42 @@ def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
     return np.asarray(0.5 * (model.B[rows1].mean(axis=0) + model.B[rows0].mean(axis=0)))
 
 
-def cross_shifts(model: LocalModel, rows1: Ints, rows0: Ints) -> tuple[Floats, Floats, float]:
+def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Floats, Floats, float]:
     """`pair_shifts` of all pairs of one positive and one negative row, and the mean shift of the rows that stay.
 
     That last one is the mean over pairs, classes counted alike: one row is a larger part of a small class than of a
     large one, so the intercept of the removed fit drifts.
     """
+    rows1, rows0 = first.rows, second.rows
     out1, out0 = np.empty((len(rows1), len(rows0))), np.empty((len(rows1), len(rows0)))
     reach = model.B @ typical_row(model, rows1, rows0)
     moved = 0.0
     for part in column_blocks(len(rows1), len(rows0)):
-        columns = rows0[part]
+        columns, share0 = rows0[part], second.share[part]
         G, ui, uj = _pair_slopes(model, rows1, columns)
-        moved += float(reach[rows1] @ ui.sum(axis=1) + reach[columns] @ uj.sum(axis=0))
+        moved += float((reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0))
         out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
-    return out1, out0, moved / out1.size
+    return out1, out0, moved
 
 
-def within_influence(model: LocalModel, rows: Ints, single: Floats) -> Floats:
-    """For each j in `rows`: sum over the other i in `rows` of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
-    total = np.empty(len(rows))
+def within_influence(model: LocalModel, members: Members, single: Floats) -> float:
+    """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
+    rows, total = members.rows, 0.0
     for part in column_blocks(len(rows), len(rows)):
         own, _ = pair_shifts(model, rows, rows[part])
         influence = own - single[rows, None]
         diagonal = (np.arange(len(rows))[part], np.arange(influence.shape[1]))
         influence[diagonal] = 0.0
-        influence -= influence.mean(axis=0)
+        influence -= members.share @ influence
         influence[diagonal] = 0.0
-        total[part] = np.einsum("ij,ij->j", influence, influence)
-    return total
+        total += float(members.share @ influence**2 @ members.share[part])
+    return members.count**2 * total
+
+
+def between_influence(influence: Floats, members: Members, partners: Members) -> float:
+    """The same for j of the other class, from I (members, partners)."""
+    influence -= members.share @ influence
+    return members.count * partners.count * float(members.share @ influence**2 @ partners.share)
 
 
 def column_blocks(height: int, width: int) -> Iterator[slice]:
@@ -203,7 +213,6 @@ def problem_at(positive: Bools, objective: Objective, design: Design, solution: 
 
 # ---- What removal gives: honest scores, and where they come from.
 
-ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
 MATERIAL = 0.99  # a cosine below this: the results are not those of the user's weights
 
 
@@ -261,19 +270,25 @@ class Removed:
     Attributes
     ----------
     rows1, rows0 : ndarray of int, shapes (n1,) and (n0,)
-        Positive and negative rows on which pairs were evaluated; all rows unless there are very many.
+        Positive and negative rows.
+    sampled1, sampled0 : ndarray of int, shapes (m1,) and (m0,)
+        Those of them on which pairs were evaluated: all unless there are many.
     z : ndarray of shape (N,)
         In-sample scores at the optimum.
     loo : ndarray of shape (N,)
         Score of each row without it.
-    without_pair1, without_pair0 : ndarrays of shape (n1, n0)
+    without_pair1, without_pair0 : ndarrays of shape (m1, m0)
         Scores of positive row i and of negative row j, from the fit without i and j.
+    partnered : ndarray of shape (N,)
+        Score of each row without it and a row of the other class, averaged over such partners.
+    pairs : Pairs
+        Differences of scores over all pairs, both without the pair.
     drift : float
         How far removal moves the scores of the rows that stay, on average: the part of an honest score that is a
         change of the intercept and not of the row's own rank. Differences of scores are free of it.
     influence_sq : float
         (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is what row (or
-        group) j does to the honest score of i, centred per class and column; estimated from the evaluated rows.
+        group) j does to the honest score of i, centred per class and column; estimated from the sampled rows.
         Divided by the pooled within-class variance of the scores it is the share of training noise.
     cluster_influence_sq : float
         sum over ordered pairs of different groups a, h of (sum_{i in a} +-I_ih / n_k)^2, centred likewise: the part of
@@ -286,69 +301,149 @@ class Removed:
 
     rows1: Ints
     rows0: Ints
+    sampled1: Ints
+    sampled0: Ints
     z: Floats
     loo: Floats
     without_pair1: Floats
     without_pair0: Floats
+    partnered: Floats
+    pairs: Pairs
     drift: float
     influence_sq: float
     cluster_influence_sq: float
     groups: Ints | None
     provenance: Provenance
 
-    @cached_property
-    def differences(self) -> Floats:
-        """(n1, n0): positive minus negative score, both without the pair; see `pair_differences`."""
-        return pair_differences(self.without_pair1, self.without_pair0)
-
-
-def pair_differences(first: Floats, second: Floats) -> Floats:
-    """first - second, exactly 0 where rounding alone separates them: rows with equal columns tie."""
-    diff = first - second
-    size = np.abs(diff)
-    diff[size <= ROUNDING * size.max()] = 0.0
-    return np.asarray(diff)
-
 
 # ---- Honest scores when rows are independent: remove one row, or one row of each class.
 
 
 def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
-    """Honest scores with every row on its own; pairs among `rows` only."""
-    model, positive = problem.local_model(rows), problem.positive[rows]
-    local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
-    single = single_shifts(model)
-    shift1, shift0, bystanders = cross_shifts(model, local1, local0)
-    within = (within_influence(model, local1, single), within_influence(model, local0, single))
-    between = (_between(shift1 - single[local1, None]), _between(shift0.T - single[local0, None]))
-    sums = _scaled_sums(problem, within, between)
-    all_single = single if rows.size == problem.positive.size else _all_single(problem)
-    score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
+    """Honest scores with every row on its own; pairs among `rows`, a random sample of each class or all rows."""
+    model = problem.local_model(rows)
+    alone = without_each(problem, model, rows)
+    sample = Sample.of(problem.positive, rows, alone.certain(problem.positive, rows))
+    model = model if sample.rows.size == rows.size else problem.local_model(sample.rows)
+    single = alone.single[sample.rows]
+    first, second = sample.members
+    shift1, shift0, bystanders = cross_shifts(model, first, second)
+    score1, score0 = _read_pairs(problem, sample.rows[first.rows], sample.rows[second.rows], shift1, shift0)
+    partnered = _read_partnered(problem, alone)
+    additive = partnered - problem.slope * alone.other
+    pairs, partnered = pairs_of_sample(problem, sample, partnered, additive, score1, score0)
+    scale = sample.ratios(problem.positive, alone.exposure, alone.impact)
+    sums = (
+        scale[0, 0] * within_influence(model, first, single)
+        + scale[0, 1] * between_influence(shift1 - single[first.rows, None], first, second),
+        scale[1, 1] * within_influence(model, second, single)
+        + scale[1, 0] * between_influence(shift0.T - single[second.rows, None], second, first),
+    )
+    n1, n0 = first.count, second.count
+    per_row = n1 / (n1 - 1) * sums[0] + n0 / (n0 - 1) * sums[1]
     return Removed(
-        rows1=rows[local1],
-        rows0=rows[local0],
+        rows1=np.flatnonzero(problem.positive),
+        rows0=np.flatnonzero(~problem.positive),
+        sampled1=sample.rows[first.rows],
+        sampled0=sample.rows[second.rows],
         z=problem.in_sample(),
-        loo=_read_single(problem, all_single),
+        loo=_read_single(problem, alone.single),
         without_pair1=score1,
         without_pair0=score0,
+        partnered=partnered,
+        pairs=pairs,
         drift=problem.drift(bystanders),
-        influence_sq=problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
-        cluster_influence_sq=problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
+        influence_sq=problem.slope**2 * per_row / problem.positive.size,
+        cluster_influence_sq=problem.slope**2 * (sums[0] / n1**2 + sums[1] / n0**2),
         groups=None,
         provenance=provenance,
     )
 
 
-def _all_single(problem: Problem) -> Floats:
-    diagonal = problem.curvature.leverage(problem.design)
-    slack = 1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE)
-    return np.asarray(diagonal * problem.g / slack)
+@dataclass(frozen=True, eq=False)
+class WithoutEach:
+    """Every row removed on its own, and what a removed partner of the other class adds on average, to first order.
+
+    `single` is the shift of each row; a partner moves it by `own` more, and is itself moved by `other`. `exposure` and
+    `impact`, a_i^2 G_ii and (a_i g_i)^2 G_ii with a = 1/(1 - h), say how much others do to a row and it to them.
+    """
+
+    single: Floats
+    own: Floats
+    other: Floats
+    exposure: Floats
+    impact: Floats
+    additive: Floats
+
+    def certain(self, positive: Bools, rows: Ints) -> Ints:
+        """Rows that no sample may lack: those of great influence, and those whose order is in doubt."""
+        if rows.size == positive.size:
+            return rows
+        return np.union1d(influential(self.exposure, self.impact), in_doubt(self.additive, positive, rows.size // 4))
+
+
+def without_each(problem: Problem, model: LocalModel, rows: Ints) -> WithoutEach:
+    """All rows in one pass; partners are averaged over `rows`, which the local model holds."""
+    positive = problem.positive
+    pull, push = (model.B * v[:, None] for v in (model.slope_alone, 1.0 / model.slack))
+    V = np.column_stack([part[positive[rows] == k].mean(axis=0) for k in (True, False) for part in (pull, push)])
+    complete = rows.size == positive.size
+    diagonal, products = (model.diagonal, model.B @ V) if complete else problem.curvature.seen(problem.design, V)
+    a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
+    own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
+    single, other = diagonal * a * problem.g, other * problem.g
+    additive = problem.base + problem.gain * (single + own - other)
+    return WithoutEach(single, own, other, a**2 * diagonal, (a * problem.g) ** 2 * diagonal, additive)
+
+
+def pairs_of_sample(
+    problem: Problem, sample: Sample, partnered: Floats, additive: Floats, score1: Floats, score0: Floats
+) -> tuple[Pairs, Floats]:
+    """Pairs of all rows, and the score of each row averaged over partners; exact where rows were sampled.
+
+    `partnered` and `additive` (N,) are first-order scores; `score1` and `score0` are those of the sampled pairs.
+    """
+    positive, (first, second) = problem.positive, sample.members
+    diff = pair_differences(score1, score0)
+    exact1, exact0 = score1 @ second.share, first.share @ score0
+    sampled1, sampled0 = sample.rows[first.rows], sample.rows[second.rows]
+    level = np.where(
+        positive,
+        first.share @ (exact1 - partnered[sampled1]),
+        second.share @ (exact0 - partnered[sampled0]),
+    )
+    partnered = partnered + level
+    partnered[sampled1], partnered[sampled0] = exact1, exact0
+    if sample.complete:
+        return Pairs.of_differences(diff), partnered
+    S1, S0 = additive[positive], additive[~positive]
+    place1, place0 = sample.places(positive)
+    # Only differences of scores matter: let sampled pairs say where the two classes are relative to each other.
+    S0 = S0 + first.share @ (S1[place1][:, None] - S0[place0] - diff) @ second.share
+    z = problem.in_sample()
+    return (
+        Pairs(S1, S0, sample=PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])),
+        partnered,
+    )
 
 
 def _read_single(problem: Problem, shifts: Floats) -> Floats:
     rows = np.arange(shifts.size)
     scores = problem.scores(rows, shifts)
     return problem.readout.without(scores, problem.removal(*problem.mass, problem.lever(rows, scores)))
+
+
+def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
+    """Scores without the row and an average partner."""
+    rows, positive = np.arange(problem.positive.size), problem.positive
+    scores = problem.scores(rows, alone.single + alone.own)
+    if not problem.readout.rescales:
+        return scores
+    lever = problem.lever(rows, scores)
+    mean = [float(lever[~positive].mean()), float(lever[positive].mean())]
+    gone1, gone0 = (np.where(mass > 0, mass, mass.sum() / np.count_nonzero(mass)) for mass in problem.mass)
+    removed = problem.removal(gone1, gone0, lever + np.where(positive, *mean))
+    return problem.readout.without(scores, removed)
 
 
 def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
@@ -358,29 +453,3 @@ def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shif
     lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
     removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)
     return problem.readout.without(score1, removed), problem.readout.without(score0, removed)
-
-
-def _between(influence: Floats) -> Floats:
-    """Column sums of squares about the column means."""
-    influence -= influence.mean(axis=0)
-    return np.asarray(np.einsum("ij,ij->j", influence, influence))
-
-
-def _scaled_sums(
-    problem: Problem, within: tuple[Floats, Floats], between: tuple[Floats, Floats]
-) -> tuple[float, float]:
-    """For each class, the sum of squared influences over its evaluated rows i and over ALL other rows j."""
-    n1 = int(np.count_nonzero(problem.positive))
-    n0 = problem.positive.size - n1
-    m1, m0 = len(within[0]), len(within[1])
-    same1, same0 = (n1 - 1) / (m1 - 1), (n0 - 1) / (m0 - 1)
-    sum1 = same1 * within[0].sum() + n0 / m0 * between[0].sum()
-    sum0 = same0 * within[1].sum() + n1 / m1 * between[1].sum()
-    return float(sum1), float(sum0)
-
-
-def _per_row(problem: Problem, sums: tuple[float, float], evaluated: tuple[int, int]) -> float:
-    """(1/N) sum_k n_k/(n_k - 1) sums_k, each class scaled up from its evaluated rows to all of them."""
-    n1 = int(np.count_nonzero(problem.positive))
-    counts = (n1, problem.positive.size - n1)
-    return sum(n / (m - 1) * s for n, m, s in zip(counts, evaluated, sums, strict=True)) / problem.positive.size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from foldless.honest.families import Objective, describe
 from foldless.honest.groups import by_group
 from foldless.honest.optimum import Optimum, nearest_on_path, optimum
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
+from foldless.honest.sample import SEED, random_rows, rows_per_class
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.honest.streamed import refuse_surrogate, refuse_unless_tall, streamed_design
 from foldless.tables.matrix import LazyMatrix
@@ -22,12 +22,8 @@ from foldless.tables.matrix import LazyMatrix
 if TYPE_CHECKING:
     from foldless.model.view import LinearView
 
-MAX_ROWS = 4000
 
-
-def remove_rows(
-    view: LinearView, *, sample_weight: Any = None, groups: Any = None, max_rows: int = MAX_ROWS
-) -> Removed:
+def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = None) -> Removed:
     """Scores of all rows, and of all pairs of one positive and one negative row, under fits that lack them.
 
     Nothing is refitted: the shifts follow in closed form from the optimum of the training objective.
@@ -40,8 +36,6 @@ def remove_rows(
         Weights given to fit.
     groups : array of shape (N,), optional
         Labels of dependent rows; groups are removed whole.
-    max_rows : int
-        Above this many rows, pairs are evaluated on a fixed random subset of about max_rows/4 rows per class.
 
     Returns
     -------
@@ -52,7 +46,7 @@ def remove_rows(
         checks.sane_size(view.X)
         checks.unequal_scores(view.scores())
     weight, codes = checked_weight(sample_weight, view.labels.positive), _checked_groups(groups, view)
-    rows = evaluated_rows(view.labels.positive, codes, max_rows)
+    rows = evaluated_rows(view.labels.positive, codes, view.X.shape[1])
     if streamed:
         refuse_unless_tall(view, codes)
     objective = describe(view, weight)
@@ -78,8 +72,6 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
 
 def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: Provenance) -> Removed:
     """Every row, or every group, removed from a problem; pairs among `rows` only."""
-    notes = provenance.notes + on_subset(rows.size, problem.positive.size)
-    provenance = replace(provenance, notes=notes)
     removed = by_row(problem, rows, provenance) if codes is None else by_group(problem, rows, codes, provenance)
     for scores in (removed.loo, removed.without_pair1, removed.without_pair0):
         if not np.isfinite(scores).all():
@@ -148,16 +140,6 @@ def _stand_in(view: LinearView, match: float) -> str:
     )
 
 
-def on_subset(evaluated: int, rows: int) -> tuple[str, ...]:
-    """That not all pairs of rows were evaluated."""
-    if evaluated == rows:
-        return ()
-    return (
-        f"pairs were evaluated on {evaluated} of {rows} rows, drawn at random: "
-        f"the interval is as wide as that many rows make it.",
-    )
-
-
 def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tuple[str, ...]:
     """That a class has so few independent rows, or groups, that the interval is a guess."""
     if fewest >= FEW_ROWS:
@@ -165,23 +147,19 @@ def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tupl
     return (f"the {which} class has {fewest} {what}: the spread of its scores is a guess, and so is the interval.",)
 
 
-# ---- Which rows to evaluate pairs on: all of them, or a fixed random subset where there are very many.
+# ---- Which rows to evaluate pairs on: all of them, or a fixed random sample where there are many.
 
-SEED = 20240229  # fixed: the same data give the same answer
+MAX_GROUPED = 4000  # rows in groups; with more, pairs are evaluated on groups of a quarter as many rows per class
 
 
-def evaluated_rows(positive: Bools, codes: Ints | None, max_rows: int) -> Ints:
-    """Rows in increasing order: all of them up to `max_rows`, else about a quarter of that many per class.
-
-    Groups are drawn whole.
-    """
-    if positive.size <= max_rows:
-        return np.arange(positive.size)
-    rng, wanted = np.random.default_rng(SEED), max(2, max_rows // 4)
+def evaluated_rows(positive: Bools, codes: Ints | None, n_columns: int) -> Ints:
+    """Rows in increasing order; groups are drawn whole."""
     if codes is None:
-        classes = (np.flatnonzero(positive), np.flatnonzero(~positive))
-        return np.sort(np.concatenate([rng.permutation(c)[:wanted] for c in classes]))
-    return _whole_groups(positive, codes, rng.permutation(int(codes.max()) + 1), wanted)
+        return random_rows(positive, rows_per_class(positive.size, n_columns))
+    if positive.size <= MAX_GROUPED:
+        return np.arange(positive.size)
+    order = np.random.default_rng(SEED).permutation(int(codes.max()) + 1)
+    return _whole_groups(positive, codes, order, MAX_GROUPED // 4)
 
 
 def _whole_groups(positive: Bools, codes: Ints, order: Ints, wanted: int) -> Ints:

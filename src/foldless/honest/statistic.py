@@ -21,6 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
+from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.removal import Removed
 
 BANDWIDTH = 6.0
@@ -31,12 +32,12 @@ IQR_ERROR = 1.2  # standard error of the robust scale of normal scores, times sq
 MIN_TAIL = 1e-7
 
 
-def separation(diff: Floats, sd: float) -> float:
-    """dhat from the differences (n1, n0) of pair-removed scores; `sd` is the spread of the scores in a class."""
-    ranks = np.where(diff == 0, 0.5, diff > 0)
-    smooth, slope, auc = _smoothed(diff, sd)
-    gap = float(ranks.mean()) - auc
-    noise = _variance_of_mean(ranks - slope * smooth)
+def separation(pairs: Pairs, sd: float, ranks: Effects | None = None) -> float:
+    """dhat from the pair-removed scores; `sd` is the spread of the scores in a class."""
+    ranks = pairs.ranks() if ranks is None else ranks
+    smooth, slope, auc = _smoothed(pairs, sd)
+    gap = ranks.mean - auc
+    noise = ranks.less(slope, smooth).variance()
     belief = max(0.0, 1.0 - DISBELIEF * noise / gap**2) if gap != 0 else 0.0
     return float(np.sqrt(2) * ndtri(np.clip(auc + belief * gap, MIN_TAIL, 1 - MIN_TAIL)))
 
@@ -47,30 +48,22 @@ def robust_scale(values: Floats) -> float:
     return float(high - low) / IQR_OF_NORMAL
 
 
-def _smoothed(diff: Floats, sd: float) -> tuple[Floats, float, float]:
-    """Phi of all differences, the AUC that their mean stands for, and its slope in that mean."""
-    rows = sum(diff.shape)
-    scale = _core(diff, sd)
-    b = BANDWIDTH * rows ** (-1 / 3) * scale
-    with np.errstate(over="ignore"):  # scores that hardly vary within a class: Phi of an infinite difference is right
-        smooth = ndtr(diff / (np.sqrt(2) * b))
-    probit = ndtri(np.clip(smooth.mean(), MIN_TAIL, 1 - MIN_TAIL))
+def _smoothed(pairs: Pairs, sd: float) -> tuple[Effects, float, float]:
+    """Phi of the differences, the AUC that its mean stands for, and the slope of that AUC in the mean."""
+    scale = _core(pairs, sd)
+    b = BANDWIDTH * (pairs.score1.size + pairs.score0.size) ** (-1 / 3) * scale
+    smooth = pairs.smoothed(float(np.sqrt(2) * b))
+    probit = ndtri(np.clip(smooth.mean, MIN_TAIL, 1 - MIN_TAIL))
     stretch = np.sqrt(1 + (b / scale) ** 2)
     slope = stretch * np.exp(0.5 * (1 - stretch**2) * probit**2)
     return smooth, float(slope), float(ndtr(stretch * probit))
 
 
-def _core(diff: Floats, sd: float) -> float:
+def _core(pairs: Pairs, sd: float) -> float:
     """Spread of the bulk of the scores: the robust scale where it is below sd by more than its own error."""
-    robust = np.sqrt((robust_scale(diff.mean(axis=1)) ** 2 + robust_scale(diff.mean(axis=0)) ** 2) / 2)
-    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(sum(diff.shape)))), 1e-3 * sd))
-
-
-def _variance_of_mean(effects: Floats) -> float:
-    """Variance of the mean over all pairs, from the means of rows and of columns."""
-    n1, n0 = effects.shape
-    by_row, by_column = effects.mean(axis=1), effects.mean(axis=0)
-    return float(by_row.var(ddof=1) / n1 + by_column.var(ddof=1) / n0)
+    margin1, margin0 = pairs.margins
+    robust = np.sqrt((robust_scale(margin1) ** 2 + robust_scale(margin0) ** 2) / 2)
+    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(margin1.size + margin0.size))), 1e-3 * sd))
 
 
 # ---- From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
@@ -89,7 +82,6 @@ LEAST_CLUSTERED = 0.01  # of the variance of independent rows: in few groups the
 # agree by accident: up to FEW, their spread is taken to be no less than that of the other class; from ENOUGH on it is
 # what it is.
 FEW, ENOUGH = 5, 10
-MAX_SCORES = 2000  # per class, when all pairs of held-out scores are compared
 
 
 @dataclass(frozen=True)
@@ -178,41 +170,40 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
     the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
     scale; k = (kurtosis - 1)/2, at least 1.
     """
-    diff, codes = removed.differences, removed.groups
+    pairs, codes = removed.pairs, removed.groups
     if codes is None:
-        return statistic_of_pairs(diff, removed.influence_sq)
-    spread = Spread(diff.mean(axis=1), diff.mean(axis=0), codes[removed.rows1], codes[removed.rows0])
-    return _statistic(diff, spread, _share(removed.cluster_influence_sq, spread.mean_variance()))
+        return statistic_of_pairs(pairs, removed.influence_sq)
+    spread = Spread(*pairs.margins, codes[removed.rows1], codes[removed.rows0])
+    return _statistic(pairs, spread, _share(removed.cluster_influence_sq, spread.mean_variance()))
 
 
-def statistic_of_pairs(diff: Floats, influence_sq: float) -> SeparationStatistic:
-    """The same from the differences (n1, n0) of independent rows, and `Removed.influence_sq`."""
-    spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
+def statistic_of_pairs(pairs: Pairs, influence_sq: float) -> SeparationStatistic:
+    """The same for independent rows, from their pairs and `Removed.influence_sq`."""
+    spread = Spread(*pairs.margins)
     n0, n1 = spread.units
     pooled = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2)
-    return _statistic(diff, spread, _share(influence_sq, pooled))
+    return _statistic(pairs, spread, _share(influence_sq, pooled))
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
     """The statistic of held-out scores: no training noise."""
     scores = unit_size(scores)
-    z1, z0 = scores[positive], scores[~positive]
     codes = (None, None) if groups is None else (groups[positive], groups[~positive])
-    spread = Spread(z1 - z0.mean(), z1.mean() - z0, *codes)
-    return _statistic(_thinned(z1)[:, None] - _thinned(z0), spread, 0.0)
+    pairs = Pairs.of_scores(scores[positive], scores[~positive])
+    return _statistic(pairs, Spread(*pairs.margins, *codes), 0.0)
 
 
-def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationStatistic:
+def _statistic(pairs: Pairs, spread: Spread, noise_share: float) -> SeparationStatistic:
     units0, units1 = spread.units
-    auc = _pair_auc(diff)
-    level = max(float(np.abs(diff).max()), np.finfo(float).tiny)
+    ranks = pairs.ranks()
+    level = max(*(float(np.abs(margin).max()) for margin in pairs.margins), np.finfo(float).tiny)
     if spread.v <= (1e-9 * level) ** 2:
         # Two constants: nothing but their order is known.
-        estimate = 0.0 if auc == 0.5 else float(np.copysign(np.inf, auc - 0.5))
-        return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), auc)
+        estimate = 0.0 if ranks.mean == 0.5 else float(np.copysign(np.inf, ranks.mean - 0.5))
+        return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), ranks.mean)
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
     return SeparationStatistic(
-        estimate=separation(diff, np.sqrt(spread.v)),
+        estimate=separation(pairs, np.sqrt(spread.v), ranks),
         mean_variance=noise_in_mean(noise_share, units0, units1) * spread.mean_variance() / spread.v,
         scale_variance=noise_in_scale(noise_share)
         * _kurtosis_factor(spread)
@@ -222,7 +213,7 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
         units0=units0,
         units1=units1,
         df=spread.df(),
-        pair_auc=auc,
+        pair_auc=ranks.mean,
     )
 
 
@@ -281,20 +272,3 @@ def _deviations(row: Floats, variance: float) -> Floats:
     if own == 0:  # equal scores: no deviations to be enlarged, and each stands for what is believed
         return np.full(row.size, np.sqrt(variance * (row.size - 1) / row.size) / row.size)
     return np.asarray((row - row.mean()) / row.size * np.sqrt(variance / own))
-
-
-def _pair_auc(diff: Floats) -> float:
-    return float(np.mean(diff > 0) + 0.5 * np.mean(diff == 0))
-
-
-def _thinned(scores: Floats) -> Floats:
-    """At most MAX_SCORES values that stand for all: the means of equal runs of the sorted scores.
-
-    The extremes are kept as they are, so that perfect order is judged on the real ones.
-    """
-    if scores.size <= MAX_SCORES:
-        return scores
-    ordered = np.sort(scores)
-    runs = np.array([run.mean() for run in np.array_split(ordered, MAX_SCORES)])
-    runs[[0, -1]] = ordered[[0, -1]]
-    return runs

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -132,6 +132,7 @@ class StreamedDesign:
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
     known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
     pivots: None = None
+    is_large: ClassVar[bool] = False  # time goes into reading
 
     @property
     def n_rows(self) -> int:
@@ -159,16 +160,20 @@ class StreamedDesign:
         return self._sums(d).about(centre)
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
-        """The rows that were kept."""
-        if not np.array_equal(index, self.kept_index):
-            raise TypeError("a streamed design holds the evaluated rows only")
-        return self.kept if centre is None else self.kept - centre
+        """The rows that were kept; one pass if others are wanted too."""
+        if np.array_equal(index, self.kept_index):
+            rows = self.kept
+        else:
+            wanted = np.zeros(self.n_rows, dtype=bool)
+            wanted[index] = True
+            rows = self.matrix.total(partial(_rows_at, constant=self.constant), wanted).joined()
+        return rows if centre is None else rows - centre
 
-    def squared_rows(self, root: Floats, centre: Floats | None) -> Floats:
-        """|root' (a_i - centre)|^2 of every row: one pass."""
-        statistic = partial(_squared_rows, constant=self.constant, root=root, centre=centre)
-        lengths: Floats = self.matrix.total(statistic).joined()
-        return lengths
+    def seen_through(self, root: Floats, centre: Floats | None, V: Floats) -> Floats:
+        """Squared length of every row b_i = root' (a_i - centre), and b_i' V: one pass."""
+        statistic = partial(_seen_through, constant=self.constant, root=root, centre=centre, V=V)
+        seen: Floats = self.matrix.total(statistic).joined()
+        return seen
 
     def scaled(self, factors: Floats) -> StreamedDesign:
         """Every column times its factor; for designs without an appended constant."""
@@ -252,8 +257,12 @@ def _weighted(block: Block, d: Floats, *, constant: float) -> WeightedSums:
     return WeightedSums.of(with_constant(block.X, constant), d)
 
 
-def _squared_rows(block: Block, *, constant: float, root: Floats, centre: Floats | None) -> Rows:
-    return Rows((Design(with_constant(block.X, constant)).squared_rows(root, centre),))
+def _seen_through(block: Block, *, constant: float, root: Floats, centre: Floats | None, V: Floats) -> Rows:
+    return Rows((Design(with_constant(block.X, constant)).seen_through(root, centre, V),))
+
+
+def _rows_at(block: Block, wanted: Array, *, constant: float) -> Rows:
+    return Rows((Design(with_constant(block.X, constant)).rows(np.flatnonzero(wanted), None),))
 
 
 def _size(X: Any) -> float:

@@ -13,7 +13,6 @@ from foldless.analysis import Options, analysed
 from foldless.checks import Floats, as_numbers
 from foldless.errors import InputError, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
-from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
 from foldless.laws.effect import GridEffect
 from foldless.plan import sample_size
@@ -193,8 +192,8 @@ def _future(
     """Today's statistic with the variances that it would have at `factor` times the rows."""
     rho = statistic.noise_share
     later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
-    before = sample_size.judged_rows(*counts)
-    after = sample_size.judged_rows(*(round(n * factor) for n in counts))
+    before = counts
+    after = tuple(round(n * factor) for n in counts)
     gain0, gain1 = (now / then for now, then in zip(after, before, strict=True))
     shrunk = (1 / gain0 + 1 / gain1) / 2
     in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
@@ -231,9 +230,4 @@ def _notes(factors: tuple[float, ...], n: int, noise_share: float) -> tuple[str,
         )
     if factors[-1] > CHECKED_UP_TO:
         notes.append(f"the forecast was checked up to {CHECKED_UP_TO:g} times the rows; beyond, it is a guess.")
-    if n <= MAX_ROWS < n * factors[-1]:
-        notes.append(
-            f"above {MAX_ROWS} rows auc_posterior judges a fitted classifier on up to {MAX_ROWS // 4} rows of each "
-            f"class, and its interval stays that wide."
-        )
     return tuple(notes)

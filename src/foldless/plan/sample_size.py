@@ -14,7 +14,6 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from foldless.checks import as_number, in_open_interval
 from foldless.errors import InputError
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
-from foldless.honest.scores import MAX_ROWS
 from foldless.honest.statistic import SeparationStatistic, degrees_of_freedom, noise_in_mean, noise_in_scale
 from foldless.laws.effect import SQRT2, GridEffect
 from foldless.results.auc import ShownAsCard
@@ -86,13 +85,6 @@ def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
     q = n_features * (1 / n0 + 1 / n1) * kept / delta**2
     share = 1 - kept * (1 - 2 * q / (2 * q + 1 + np.sqrt(4 * q + 1)))
     return float(min(share / kept, 1.0))
-
-
-def judged_rows(n0: int, n1: int) -> tuple[int, int]:
-    """Rows of each class that the interval of a fitted classifier rests on: all, or a quarter of the limit each."""
-    if n0 + n1 <= MAX_ROWS:
-        return n0, n1
-    return min(n0, MAX_ROWS // 4), min(n1, MAX_ROWS // 4)
 
 
 def separation_of(auc: float) -> float:
@@ -310,12 +302,4 @@ def _notes(question: _Question, auc: float, n: int, worst: int | None) -> tuple[
         notes.append(f"fewer than {n} rows were not considered: the interval has not been checked there.")
     if (1 - auc) * n0 * n1 < 5:  # pairs expected out of order; with fewer, perfect order is not rare
         notes.append("so few rows may well be in perfect order by luck; the interval is wider than planned then.")
-    if n > MAX_ROWS:
-        judged = judged_rows(n0, n1)
-        reached = future_statistic(question.delta, *judged, question.noise(n0, n1))
-        width = expected_half_width(reached, question.prior, question.level)
-        notes.append(
-            f"above {MAX_ROWS} rows auc_posterior judges a fitted classifier on {sum(judged)} of them, and its half "
-            f"width would be {width:.4f}. The plan holds for {n} held-out scores (auc_posterior_from_scores)."
-        )
     return tuple(notes)

@@ -15,7 +15,7 @@ from foldless.checks import Floats
 from foldless.errors import FoldlessWarning, InputError
 from foldless.honest.class_statistic import Component, TrainingRows
 from foldless.honest.classes import LOG_ODDS, ClassScores, evaluated_rows, log_odds
-from foldless.honest.design import Ints
+from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.results.auc import AUCPosterior
 
@@ -41,26 +41,25 @@ def assess(analysis: Analysis) -> Assessment:
         return Assessment(analysis.auc, shares, analysis.warnings)
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
-        rows1, rows0 = np.flatnonzero(positive), np.flatnonzero(~positive)
-        shares = _shares(z[rows1][:, None] - z[rows0], rows1, rows0, z.size)
-        return Assessment(analysis.auc, shares, analysis.warnings)
+        return Assessment(analysis.auc, _shares((z[positive], -z[~positive]), positive), analysis.warnings)
     return Assessment(analysis.auc, shares_of_rows(analysis.leave_one_out), analysis.warnings)
 
 
 def shares_of_rows(analysis: LeaveOneOut) -> Floats:
     """The share of each row, or of each group, in the estimate."""
     removed = analysis.removed
-    shares = _shares(removed.differences, removed.rows1, removed.rows0, removed.z.size)
+    positive = np.zeros(removed.z.size, dtype=bool)
+    positive[removed.rows1] = True
+    shares = _shares(removed.pairs.margins, positive)
     if removed.groups is None:
         return shares
     return np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
 
 
-def _shares(diff: Floats, rows1: Any, rows0: Any, n: int) -> Floats:
+def _shares(margins: tuple[Floats, Floats], positive: Bools) -> Floats:
     """Deviation of each row's mean difference to the other class, divided by the size of its own class."""
-    shares = np.zeros(n)
-    for rows, axis in ((rows1, 1), (rows0, 0)):
-        means = diff.mean(axis=axis)
+    shares = np.empty(positive.size)
+    for rows, means in zip((positive, ~positive), margins, strict=True):
         shares[rows] = (means - means.mean()) / means.size
     return shares
 

@@ -21,7 +21,7 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.removal import MATERIAL, Removed, problem_at
-from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
+from foldless.honest.scores import checked_weight, evaluated_rows, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
 from foldless.search.assess import Assessment, assess, shares_of_rows
@@ -197,7 +197,7 @@ class Stage:
         positive = prototype.view.labels.positive
         codes = None if options.groups is None else checks.as_groups(options.groups, positive, fewest=3)
         checked_weight(prototype.weight, positive)
-        rows = evaluated_rows(positive, codes, MAX_ROWS)
+        rows = evaluated_rows(positive, codes, prototype.view.X.shape[1])
         table_notes = quick_notes(prototype.view, prototype.X, codes)
         return cls(prototype, Rotation.of(prototype.template), rows, codes, options, table_notes)
 

@@ -1,0 +1,251 @@
+"""Means over all pairs of one positive and one negative row, whatever their number.
+
+With few rows every pair is at hand. With many, the difference of the scores of a pair, both without the pair, is
+additive but for a small rest that only the pair itself knows:
+
+    diff_ij = S_i - S_j + e_ij
+    mean f(diff) = mean over all pairs of f(S_i - S_j)  +  mean over sampled pairs of [f(diff_ij) - f(S_i - S_j)]
+
+The first mean takes a sort, or a histogram; the second one is a control variate on some hundred rows of each class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from foldless.checks import Floats
+from foldless.honest.design import Bools, Ints
+
+ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
+EVERY_PAIR = 1 << 20  # held-out scores with at most so many pairs are compared one by one
+# The kernel Phi(x / width) on a grid: steps per width, how far it reaches, and how far from the median bins go.
+STEPS, REACH, FARTHEST = 8, 7, 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """Mean of a function of the differences over all pairs, and over the partners of each row of either class."""
+
+    by_row1: Floats
+    by_row0: Floats
+    mean: float
+
+    def variance(self) -> float:
+        """Variance of the mean over all pairs, from the means of the rows of each class."""
+        return float(sum(each.var(ddof=1) / each.size for each in (self.by_row1, self.by_row0)))
+
+    def less(self, factor: float, other: Effects) -> Effects:
+        """self - factor x other."""
+        return Effects(
+            self.by_row1 - factor * other.by_row1,
+            self.by_row0 - factor * other.by_row0,
+            self.mean - factor * other.mean,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PairSample:
+    """Exact differences `diff` of sampled rows, their places among the rows of each class, and in-sample scores.
+
+    `share1` and `share0` sum to one: the share of its class that a sampled row stands for. `level1` and `level0` are
+    the in-sample scores of all rows of each class: rows with equal columns have equal ones and are tied in every fit.
+    """
+
+    diff: Floats
+    place1: Ints
+    place0: Ints
+    share1: Floats
+    share0: Floats
+    level1: Floats
+    level0: Floats
+
+    def kept(self, keep1: Bools, keep0: Bools) -> PairSample:
+        """Without the rows that are not kept; the others stand for what is left."""
+        in1, in0 = keep1[self.place1], keep0[self.place0]
+        share1, share0 = self.share1[in1], self.share0[in0]
+        return PairSample(
+            self.diff[np.ix_(in1, in0)],
+            np.cumsum(keep1)[self.place1[in1]] - 1,
+            np.cumsum(keep0)[self.place0[in0]] - 1,
+            share1 / share1.sum(),
+            share0 / share0.sum(),
+            self.level1[keep1],
+            self.level0[keep0],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Scores S of the positive and of the negative rows, and the sampled pairs, if differences are not just additive.
+
+    `complete` holds all differences, of shape (n1, n0), where every pair is at hand.
+    """
+
+    score1: Floats
+    score0: Floats
+    complete: Floats | None = None
+    sample: PairSample | None = None
+
+    @classmethod
+    def of_differences(cls, diff: Floats) -> Pairs:
+        """Every pair at hand."""
+        return cls(diff.mean(axis=1), diff.mean() - diff.mean(axis=0), diff)
+
+    @classmethod
+    def of_scores(cls, score1: Floats, score0: Floats) -> Pairs:
+        """Scores that no pair changes: those of rows that were not used for training."""
+        small = score1.size * score0.size <= EVERY_PAIR
+        return cls(score1, score0, score1[:, None] - score0 if small else None)
+
+    def kept(self, keep1: Bools, keep0: Bools) -> Pairs:
+        """The pairs among some of the rows."""
+        if self.complete is not None:
+            return Pairs(self.score1[keep1], self.score0[keep0], self.complete[np.ix_(keep1, keep0)])
+        sample = None if self.sample is None else self.sample.kept(keep1, keep0)
+        return Pairs(self.score1[keep1], self.score0[keep0], sample=sample)
+
+    @cached_property
+    def margins(self) -> tuple[Floats, Floats]:
+        """Mean difference of every positive and of every negative row against the other class."""
+        if self.complete is not None:
+            return self.complete.mean(axis=1), self.complete.mean(axis=0)
+        margin1, margin0 = self.score1 - self.score0.mean(), self.score1.mean() - self.score0
+        if self.sample is not None:
+            sample, rest = self.sample, self._rest
+            margin1[sample.place1] += rest @ sample.share0
+            margin0[sample.place0] += sample.share1 @ rest
+        return margin1, margin0
+
+    def ranks(self) -> Effects:
+        """Whether a pair is in the right order; ties count half."""
+        if self.complete is not None:
+            return _of_all(ordered(self.complete))
+        order1, order0 = np.sort(self.score1), np.sort(self.score0)
+        by1, by0 = _below(order0, self.score1), 1.0 - _below(order1, self.score0)
+        mean = float(by1.mean())
+        if self.sample is not None:
+            mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order()
+        return Effects(by1, by0, min(max(mean, 0.0), 1.0))
+
+    def smoothed(self, width: float) -> Effects:
+        """Phi(difference / width)."""
+        if self.complete is not None:
+            with np.errstate(over="ignore"):  # scores that hardly vary in a class: Phi of an infinite value is right
+                return _of_all(ndtr(self.complete / width))
+        by1, by0 = _smooth_below(self.score0, self.score1, width), _smooth_below(-self.score1, -self.score0, width)
+        mean = float(by1.mean())
+        if self.sample is not None:
+            middle = (self._base + 0.5 * self._rest) / width
+            slope = np.exp(-0.5 * middle**2) / (np.sqrt(2 * np.pi) * width)
+            mean += self._sampled_mean(self._rest * slope)
+        return Effects(by1, by0, mean)
+
+    @cached_property
+    def _base(self) -> Floats:
+        """S_i - S_j of the sampled pairs."""
+        sample = self._the_sample
+        return np.asarray(self.score1[sample.place1][:, None] - self.score0[sample.place0])
+
+    @property
+    def _rest(self) -> Floats:
+        """e_ij: what the pair adds."""
+        return np.asarray(self._the_sample.diff - self._base)
+
+    @property
+    def _the_sample(self) -> PairSample:
+        assert self.sample is not None
+        return self.sample
+
+    def _sampled_mean(self, values: Floats) -> float:
+        return float(self._the_sample.share1 @ values @ self._the_sample.share0)
+
+    def _sampled_order(self) -> float:
+        """What sampled pairs add to the share of ordered ones; pairs of equal rows are tied on both sides."""
+        sample = self._the_sample
+        level = sample.level1[sample.place1][:, None] - sample.level0[sample.place0]
+        additive = ordered(np.where(np.abs(level) <= _tolerance(sample), 0.0, self._base))
+        return self._sampled_mean(ordered(sample.diff) - additive)
+
+
+def ordered(diff: Floats) -> Floats:
+    """1 for a positive difference, 1/2 for none."""
+    return np.where(diff == 0, 0.5, diff > 0)
+
+
+def pair_differences(first: Floats, second: Floats) -> Floats:
+    """first - second, exactly 0 where rounding alone separates them: rows with equal columns tie."""
+    diff = first - second
+    size = np.abs(diff)
+    diff[size <= ROUNDING * size.max()] = 0.0
+    return np.asarray(diff)
+
+
+def _of_all(values: Floats) -> Effects:
+    return Effects(values.mean(axis=1), values.mean(axis=0), float(values.mean()))
+
+
+def _below(ordered_scores: Floats, scores: Floats) -> Floats:
+    """Share of `ordered_scores` below each score; ties count half."""
+    order = np.argsort(scores)  # neighbours are looked up in the same part of the memory
+    sought, share = scores[order], np.empty(scores.size)
+    share[order] = np.searchsorted(ordered_scores, sought) + np.searchsorted(ordered_scores, sought, side="right")
+    return share / (2 * ordered_scores.size)
+
+
+def _smooth_below(others: Floats, scores: Floats, width: float) -> Floats:
+    """mean over others of Phi((score - other) / width), from a histogram of the others.
+
+    Linear binning and linear interpolation each widen the kernel by the variance step^2 / 6, so a narrower one is used.
+    """
+    step, middle = width / STEPS, float(np.median(others))
+    low = max(float(others.min()), middle - FARTHEST * width) - REACH * width
+    high = min(float(others.max()), middle + FARTHEST * width) + REACH * width
+    bins = int(np.ceil((high - low) / step)) + 2
+    place, share = _in_bins(others, low, step, bins)
+    counts = np.bincount(place, 1.0 - share, bins) + np.bincount(place + 1, share, bins)
+    x: Floats = np.arange(-STEPS * REACH, STEPS * REACH + 1.0) * step
+    soft = ndtr(x / np.sqrt(width**2 - step**2 / 3)) - ordered(x)
+    below = np.cumsum(counts) - 0.5 * counts + np.convolve(counts, soft, mode="same")
+    place, share = _in_bins(scores, low, step, bins)
+    return np.asarray((below[place] + share * (below[place + 1] - below[place])) / others.size)
+
+
+def _in_bins(values: Floats, low: float, step: float, bins: int) -> tuple[Ints, Floats]:
+    at = np.clip((values - low) / step, 0.0, bins - 1.001)
+    place = at.astype(np.intp)
+    return place, at - place
+
+
+def _tolerance(sample: PairSample) -> float:
+    """In-sample scores closer than this are equal but for rounding."""
+    return ROUNDING * max(float(np.ptp(np.concatenate([sample.level1, sample.level0]))), np.finfo(float).tiny)
+
+
+def _tie_correction(score1: Floats, score0: Floats, sample: PairSample) -> float:
+    """What pairs of equal rows add when they count half, instead of by the order of S."""
+    level = np.concatenate([sample.level1, sample.level0])
+    order = np.argsort(level)
+    starts = np.diff(level[order], prepend=-np.inf) > _tolerance(sample)
+    if starts.all():
+        return 0.0
+    code = np.empty(level.size, dtype=np.intp)
+    code[order] = np.cumsum(starts) - 1
+    positive = np.arange(level.size) < score1.size
+    counts1, counts0 = np.bincount(code, positive), np.bincount(code, ~positive)
+    shared = ((counts1 > 0) & (counts0 > 0))[code]
+    counted = _ordered_within(np.concatenate([score1, score0])[shared], code[shared], positive[shared])
+    return float((0.5 * (counts1 @ counts0) - counted) / (score1.size * score0.size))
+
+
+def _ordered_within(scores: Floats, code: Ints, positive: Bools) -> float:
+    """Number of pairs of the same code in which the positive row has the higher score."""
+    by_score: Any = np.lexsort((scores, code))
+    code, positive = code[by_score], positive[by_score]
+    negatives = np.cumsum(~positive)
+    before = np.concatenate([[0], negatives])[np.searchsorted(code, code)]
+    return float(((negatives - before) * positive).sum())
