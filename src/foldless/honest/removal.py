@@ -24,7 +24,7 @@ from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
-from foldless.honest.sample import Members, Sample, in_doubt, influential
+from foldless.honest.sample import FOR_NOISE, Members, Sample, in_doubt, influential
 
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
@@ -58,6 +58,10 @@ class LocalModel:
     def curvature_alone(self) -> Floats:
         """D_i / (1 - h_i)."""
         return np.asarray(self.D / self.slack)
+
+    def at(self, rows: Ints) -> LocalModel:
+        """The model on some of its rows."""
+        return LocalModel(self.g[rows], self.D[rows], self.B[rows])
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """G[rows, columns]."""
@@ -325,20 +329,13 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     alone = without_each(problem, model, rows)
     sample = Sample.of(problem.positive, rows, alone.certain(problem.positive, rows))
     model = model if sample.rows.size == rows.size else problem.local_model(sample.rows)
-    single = alone.single[sample.rows]
     first, second = sample.members
     shift1, shift0, bystanders = cross_shifts(model, first, second)
     score1, score0 = _read_pairs(problem, sample.rows[first.rows], sample.rows[second.rows], shift1, shift0)
     partnered = _read_partnered(problem, alone)
     additive = partnered - problem.slope * alone.other
     pairs, partnered = pairs_of_sample(problem, sample, partnered, additive, score1, score0)
-    scale = sample.ratios(problem.positive, alone.exposure, alone.impact)
-    sums = (
-        scale[0, 0] * within_influence(model, first, single)
-        + scale[0, 1] * between_influence(shift1 - single[first.rows, None], first, second),
-        scale[1, 1] * within_influence(model, second, single)
-        + scale[1, 0] * between_influence(shift0.T - single[second.rows, None], second, first),
-    )
+    sums = influence_sums(problem, model, alone, sample, shift1, shift0)
     n1, n0 = first.count, second.count
     per_row = n1 / (n1 - 1) * sums[0] + n0 / (n0 - 1) * sums[1]
     return Removed(
@@ -394,6 +391,24 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints) -> WithoutEach
     single, other = diagonal * a * problem.g, other * problem.g
     additive = problem.base + problem.gain * (single + own - other)
     return WithoutEach(single, own, other, a**2 * diagonal, (a * problem.g) ** 2 * diagonal, additive)
+
+
+def influence_sums(
+    problem: Problem, model: LocalModel, alone: WithoutEach, sample: Sample, shift1: Floats, shift0: Floats
+) -> tuple[float, float]:
+    """For each class, the sum over its rows and over all other rows of squared influences; see `Removed`."""
+    few = sample.thinned(FOR_NOISE)
+    kept = np.isin(sample.rows, few.rows)
+    model, single = model.at(np.flatnonzero(kept)), alone.single[few.rows]
+    both = np.ix_(kept[sample.positive], kept[~sample.positive])
+    first, second = few.members
+    scale = few.ratios(problem.positive, alone.exposure, alone.impact)
+    return (
+        scale[0, 0] * within_influence(model, first, single)
+        + scale[0, 1] * between_influence(shift1[both] - single[first.rows, None], first, second),
+        scale[1, 1] * within_influence(model, second, single)
+        + scale[1, 0] * between_influence(shift0[both].T - single[second.rows, None], second, first),
+    )
 
 
 def pairs_of_sample(

@@ -13,6 +13,7 @@ from foldless.honest.design import Bools, Ints
 SEED = 20240229  # fixed: the same data give the same answer
 # Rows of each class: what the sample adds to the error of the AUC is 2 P^(1/4) / rows of its standard error.
 LEAST, MOST = 300, 500
+FOR_NOISE = 150  # of them, for the share of training noise
 # A row is influential if it weighs so many times the mean, and this share of the whole; so many of them are kept.
 MANY_TIMES, SHARE, STRONGEST = 8.0, 0.002, 60
 
@@ -71,6 +72,16 @@ class Sample:
         rows = np.union1d(random, certain)
         n1 = int(np.count_nonzero(positive))
         return cls(rows, positive[rows], np.isin(rows, certain), (n1, positive.size - n1))
+
+    def thinned(self, most: int) -> Sample:
+        """All rows where they are complete; else those that are certain, and at most so many others of each class."""
+        if self.complete:
+            return self
+        kept = self.certain.copy()
+        for mine in (self.positive, ~self.positive):
+            drawn = np.flatnonzero(mine & ~self.certain)
+            kept[np.random.default_rng(SEED).permutation(drawn)[:most]] = True
+        return Sample(self.rows[kept], self.positive[kept], self.certain[kept], self.counts)
 
     @property
     def complete(self) -> bool:

@@ -149,17 +149,19 @@ def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tupl
 
 # ---- Which rows to evaluate pairs on: all of them, or a fixed random sample where there are many.
 
-MAX_GROUPED = 4000  # rows in groups; with more, pairs are evaluated on groups of a quarter as many rows per class
+IN_GROUPS = 2  # times as many rows of each class when they come in groups, of which fewer are independent
 
 
 def evaluated_rows(positive: Bools, codes: Ints | None, n_columns: int) -> Ints:
     """Rows in increasing order; groups are drawn whole."""
+    wanted = rows_per_class(positive.size, n_columns)
     if codes is None:
-        return random_rows(positive, rows_per_class(positive.size, n_columns))
-    if positive.size <= MAX_GROUPED:
+        return random_rows(positive, wanted)
+    n1 = int(np.count_nonzero(positive))
+    if max(n1, positive.size - n1) <= IN_GROUPS * wanted:
         return np.arange(positive.size)
     order = np.random.default_rng(SEED).permutation(int(codes.max()) + 1)
-    return _whole_groups(positive, codes, order, MAX_GROUPED // 4)
+    return _whole_groups(positive, codes, order, IN_GROUPS * wanted)
 
 
 def _whole_groups(positive: Bools, codes: Ints, order: Ints, wanted: int) -> Ints:
