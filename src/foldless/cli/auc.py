@@ -14,12 +14,12 @@ from foldless import words
 from foldless.cli import console, picture, streamed
 from foldless.cli.models import model_file_option
 from foldless.cli.options import (
+    SHARE,
     CommandOptions,
+    as_finite,
     data_options,
-    finite_value,
     picture_option,
     refuse_wrong_strength,
-    share,
 )
 from foldless.cli.request import Request, read
 
@@ -37,11 +37,11 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @data_options(several=True)
-@click.option("--prevalence", type=float, callback=share, help="Share of positives in practice; else as in FILE.")
+@click.option("--prevalence", **SHARE, help="Share of positives in practice; else as in FILE.")
 @click.option(
     "--threshold",
     type=float,
-    callback=finite_value,
+    callback=as_finite,
     help="Scores above it count as positive; by default the classifier's own, mostly 0.",
 )
 @model_file_option

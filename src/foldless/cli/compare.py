@@ -13,7 +13,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
-from foldless.cli.options import CommandOptions, data_options, given, picture_option
+from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given
 from foldless.cli.request import Request, read_file
 
 Models = list[tuple[str, float | None]]
@@ -92,8 +92,7 @@ def compare(
     Every classifier is fitted once, to all rows; what their estimates have in common is taken into account. --C and
     --shrinkage are for classifiers whose strength is not named in --models.
     """
-    if given(ctx, "model"):
-        raise click.UsageError("--model is for one classifier: name them all in --models.")
+    refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
     if len(models) + (model_file is not None) < 2:
         raise click.BadParameter(
             "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"

@@ -14,7 +14,7 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.options import json_option
+from foldless.cli.options import FILE, JSON
 
 # ---- The command.
 
@@ -30,13 +30,11 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="The picture (.png, .svg, .pdf).  [default: foldless-demo.png]"
-)
+@click.option("--out", **FILE, help="The picture (.png, .svg, .pdf).  [default: foldless-demo.png]")
 @click.option(
     "--shuffles", type=click.IntRange(0, 1000), default=SHUFFLES, show_default=True, help="Shuffled label sets."
 )
-@json_option
+@click.option("--json", "as_json", **JSON)
 def demo(out: Path | None, shuffles: int, as_json: bool) -> None:
     """Compare estimators of the AUC on scikit-learn's breast-cancer data.
 

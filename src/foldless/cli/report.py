@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless.cli import console
 from foldless.cli.models import model_file_option
-from foldless.cli.options import CommandOptions, data_options, refuse_wrong_strength
+from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
@@ -36,7 +36,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.command(epilog=EXAMPLES)
 @data_options()
 @model_file_option
-@click.option("-o", "--out", type=click.Path(path_type=Path), callback=as_page, help="The page (.html).")
+@click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
 @click.pass_context

@@ -15,13 +15,14 @@ from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, refuse_endless
-from foldless.cli.options import CommandOptions, refuse_own_steps
+from foldless.cli.options import CommandOptions, refuse_given
 from foldless.errors import InputError
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
 
 MISSING_WORD = "(missing)"
+OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +169,7 @@ def _tried(fit: Callable[[], Any]) -> Any:
 def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -> Request:
     """The request, with a saved model where one was named, which brings its own steps."""
     if model_file is not None:
-        refuse_own_steps(ctx)
+        refuse_given(ctx, OWN_STEPS, "does not go with --model-file: the model brings its own steps.")
     return read_file(options, load_model(model_file))
 
 

@@ -13,7 +13,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS
-from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, first_given, picture_option
+from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, picture_option, refuse_given
 from foldless.cli.request import Request, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
@@ -52,8 +52,7 @@ def search(
     Every candidate is fitted once, to all rows, and judged by the AUC that it will have on new ones. Being the best of
     several flatters: the table says by how much.
     """
-    if (wrong := first_given(ctx, ("C", "shrinkage"))) is not None:
-        raise click.UsageError(f"{wrong[1]} is one value, and search tries several: use --Cs.")
+    refuse_given(ctx, ("C", "shrinkage"), "is one value, and search tries several: use --Cs.")
     path = picture.writable_path(out)
     values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
     request = read_file(options)

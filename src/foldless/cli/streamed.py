@@ -14,7 +14,7 @@ import foldless as fl
 from foldless.cli import columns
 from foldless.cli.columns import Roles, as_numbers, roles_of
 from foldless.cli.models import Preparation
-from foldless.cli.options import CommandOptions, given
+from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
@@ -27,7 +27,6 @@ from foldless.words import counted, listed
 IN_MEMORY = {
     "groups": "put the rows into one file that fits into memory, or leave it out",
     "model": "logistic regression is the one classifier that is fitted in blocks",
-    "shrinkage": "logistic regression is the one classifier that is fitted in blocks",
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
@@ -80,7 +79,9 @@ def opened(
 ) -> Iterator[StreamedRequest]:
     """The request, while the cluster that reads its files is at hand."""
     why = _why(files, scheduler)
-    _refuse_options(ctx, why)
+    for name, way_out in IN_MEMORY.items():
+        if ctx.params.get(name) != "logistic":
+            refuse_given(ctx, [name], f"needs the whole table in memory, and {why}: {way_out}.")
     sheets = binary.open_parquet(files, why)
     options.hints.refuse(options.file)
     roles = roles_of(sheets[0], options)
@@ -130,13 +131,6 @@ def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
     if len(files) > 1:
         return "several files are read in blocks"
     return f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
-
-
-def _refuse_options(ctx: click.Context, why: str) -> None:
-    for option in ctx.command.params:
-        name = str(option.name)
-        if name in IN_MEMORY and given(ctx, name) and ctx.params[name] not in ("logistic", False):
-            raise click.UsageError(f"{option.opts[0]} needs the whole table in memory, and {why}: {IN_MEMORY[name]}.")
 
 
 def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
