@@ -181,13 +181,11 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         loaded = source.load(features)
         y = labels_of(source.column(roles.target), roles.target)
         groups, more = _groups(source, roles), _id_notes(source, roles)
-        # A saved model brings its own steps, which deal with missing values and words in their own way.
-        able = saved is not None
-        handled = columns.Handled(able or options.impute is not None, able or options.one_hot, options.log)
-        columns.refuse_unusable(loaded, features, handled, options.file, source.remedy, options.id)
+        look, able = columns.look_at_numbers(loaded.X, y), saved is not None
+        columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
         notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
-    notes += columns.notes_on_numbers(loaded, features, options.impute is not None)
+    notes += columns.notes_on_numbers(loaded, look, features, options.impute is not None)
     framed = loaded.texts or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)

@@ -18,7 +18,7 @@ from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
-from foldless.tables.block import ColumnLook, look_at_columns
+from foldless.tables.block import look_at_columns
 from foldless.tables.files import binary
 from foldless.tables.parquet import unreadable
 from foldless.words import counted, listed
@@ -93,9 +93,8 @@ def opened(
             _absolute(files), roles.target, drop=roles.unused, meaning=meaning, spread=scheduler is not None
         )
         look = rows.total(look_at_columns)
-        gaps = {"missing values": look.missing, "infinite values": look.infinite}
-        named = {what: columns.rows_by_column(counts, roles.features) for what, counts in gaps.items()}
-        _refuse_columns({what: bad for what, bad in named.items() if bad}, files)
+        gaps = {columns.MISSING: look.missing, columns.INFINITE: look.infinite}
+        _refuse_columns({kind: columns.rows_by_column(n, roles.features) for kind, n in gaps.items()}, files)
         yield StreamedRequest(
             options,
             roles.target,
@@ -105,7 +104,7 @@ def opened(
             features=roles.features,
             preparation=Preparation(options.standardize, numbers=roles.features),
             read_as=f"{counted(len(files), 'Parquet file')}, streamed{by_whom}",
-            notes=(*roles.notes, *_id_notes(sheets, roles), *_numbering_notes(look, roles.features)),
+            notes=(*roles.notes, *_id_notes(sheets, roles), *columns.notes_on_numbering(look, roles.features)),
             two_labels=tuple(sorted(set(meaning.values()))),
             files=files,
             scheduler=scheduler,
@@ -134,6 +133,7 @@ def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
 
 
 def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
+    problems = {kind: named for kind, named in problems.items() if named}
     if not problems:
         return
     names = list(dict.fromkeys(name for named in problems.values() for name in named))
@@ -142,11 +142,6 @@ def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]
         f"{where} has {columns.described(problems)}: leave out with {columns.leaving_out(names)}, or change the files "
         f"first."
     )
-
-
-def _numbering_notes(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
-    numbering = look.counting & (look.last - look.first >= 2)
-    return [columns.note_on_numbering(name) for name, counts in zip(names, numbering, strict=True) if counts]
 
 
 def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
