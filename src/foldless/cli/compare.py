@@ -101,7 +101,10 @@ def compare(
     request = read_file(options, load_model(model_file))
     request.two_classes_only("compare")
     result, pair = answer(request, models, rope)
-    draw = partial(_draw, pair=pair, level=options.level)
+
+    def draw(figure: Any) -> None:
+        fl.ComparisonDisplay.from_comparison(pair, level=options.level, ax=figure.subplots())
+
     result["picture"] = picture.write(path, draw, width=10.0)  # the names of two classifiers are long
     console.say_result(result, options.as_json, partial(show, request=request))
 
@@ -130,10 +133,6 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "notes": request.all_notes(_unsaid(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
-
-
-def _draw(figure: Any, pair: Any, level: float) -> None:
-    fl.ComparisonDisplay.from_comparison(pair, level=level, ax=figure.subplots())
 
 
 def _unsaid(warned: list[str], notes: tuple[str, ...]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -136,17 +135,17 @@ def curve(options: CommandOptions, factors: tuple[float, ...], out: Path | None)
         model = request.fitted()
         learning = fl.learning_curve(model, request.X, request.y, factors, **request.how)
     answer = learning.summary(options.level)
+
+    def draw(figure: Any) -> None:
+        fl.LearningCurveDisplay.from_curve(learning, level=options.level, ax=figure.subplots())
+
     return {
         **request.facts(),
         **answer,
         "classifier": request.classifier_words,
         "notes": request.all_notes(warned, answer["notes"]),
-        "picture": picture.write(path, partial(_draw, learning=learning, level=options.level)),
+        "picture": picture.write(path, draw),
     }
-
-
-def _draw(figure: Any, learning: Any, level: float) -> None:
-    fl.LearningCurveDisplay.from_curve(learning, level=level, ax=figure.subplots())
 
 
 def show_curve(result: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS
 from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, picture_option, refuse_given
-from foldless.cli.request import Request, read_file
+from foldless.cli.request import Request, fitted_or_refused, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
 SHRINKAGES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
@@ -57,14 +57,14 @@ def search(
     values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
     request = read_file(options)
     result, fitted = answer(request, values, rule)
-    result["picture"] = picture.write(path, partial(_draw, search=fitted, parameter=result["parameter"]))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        fl.SearchDisplay.from_estimator(fitted, ax=axes)
+        axes.set_xlabel(result["parameter"])
+
+    result["picture"] = picture.write(path, draw)
     console.say_result(result, options.as_json, partial(show, request=request))
-
-
-def _draw(figure: Any, search: Any, parameter: str) -> None:
-    axes = figure.subplots()
-    fl.SearchDisplay.from_estimator(search, ax=axes)
-    axes.set_xlabel(parameter)
 
 
 def _checked(values: tuple[float, ...], model: str) -> list[float]:
@@ -84,7 +84,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     name = f"{model.steps[-1][0]}__{parameter}"
     search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:
-        _fit(search, request)
+        fitted_or_refused(lambda: search.fit(request.X, request.y, groups=request.groups), "classifiers")
     best = search.best_posterior_
     low, high = best.interval(request.options.level)
     result = {
@@ -106,15 +106,6 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
         "notes": request.all_notes(warned, best.notes),
     }
     return result, search
-
-
-def _fit(search: Any, request: Request) -> None:
-    try:
-        search.fit(request.X, request.y, groups=request.groups)
-    except fl.FoldlessError:
-        raise
-    except (ValueError, np.linalg.LinAlgError) as err:
-        raise fl.InputError(f"the classifiers could not be fitted: {words.one_line(str(err))}") from err
 
 
 def _candidates(search: Any, name: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,18 +46,11 @@ scheduler_option = click.option(
 
 @dataclass(frozen=True, eq=False)
 class StreamedRequest(Request):
-    """A request whose X is a source of blocks, with the labels in it.
+    """A request whose X is a source of blocks, with the labels in it."""
 
-    Attributes
-    ----------
-    two_labels : the two classes, sorted
-    files : as the user named them
-    scheduler : address of the cluster that reads them, or None
-    """
-
-    two_labels: tuple[Any, ...] = ()
+    two_labels: tuple[Any, ...] = ()  # sorted
     files: tuple[Path, ...] = ()
-    scheduler: str | None = None
+    scheduler: str | None = None  # address of the cluster that reads the files
 
     @property
     def labels(self) -> list[Any]:
@@ -118,7 +112,14 @@ def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
         yield ""
         return
     with clusters.joined(scheduler) as client:
-        yield f" by {counted(_reading_workers(client, files), 'worker')} of {scheduler}"
+        reasons = client.run(unreadable, tuple(_absolute(files)), on_error="return")
+        for where, reason in reasons.items():
+            if reason is not None:
+                raise InputError(
+                    f"the Dask worker at {where} cannot read the files ({reason}): it must see them under the same "
+                    f"paths."
+                )
+        yield f" by {counted(len(reasons), 'worker')} of {scheduler}"
 
 
 def _absolute(files: tuple[Path, ...]) -> list[str]:
@@ -149,9 +150,9 @@ def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
     columns.refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
     texts = list(values.rows)
     labels = dict(zip(texts, as_numbers(texts).tolist(), strict=True))
-    sizes: dict[Any, int] = {}
+    sizes: Counter[Any] = Counter()
     for text, label in labels.items():
-        sizes[label] = sizes.get(label, 0) + values.rows[text]
+        sizes[label] += values.rows[text]
     if len(sizes) != 2:
         raise InputError(
             f"the target column '{target}' has {counted(len(sizes), 'different value')} ({listed(sizes)}), and a table "
@@ -169,14 +170,3 @@ def _id_notes(sheets: tuple[binary.ParquetSheet, ...], roles: Roles) -> list[str
     column = pl.concat([one.column(roles.id) for one in sheets])
     advice = "the intervals are too narrow; --groups knows them, for one file that fits into memory"
     return columns.notes_on_repeats(column, roles.id, advice)
-
-
-def _reading_workers(client: Any, files: tuple[Path, ...]) -> int:
-    """How many workers there are; refused unless each can read the files."""
-    reasons = client.run(unreadable, tuple(_absolute(files)), on_error="return")
-    for where, reason in reasons.items():
-        if reason is not None:
-            raise InputError(
-                f"the Dask worker at {where} cannot read the files ({reason}): it must see them under the same paths."
-            )
-    return len(reasons)
