@@ -96,10 +96,8 @@ def exit_code(call: Callable[[], Any]) -> int:
         result = call()
     except click.ClickException as err:
         return complain(err.format_message(), 2)
-    except Interrupted as err:
-        return complain(str(err), 130)
-    except click.Abort:
-        return complain("interrupted", 130)
+    except (Interrupted, click.Abort) as err:
+        return complain(str(err) or "interrupted", 130)
     except FoldlessError as err:
         return complain(str(err), 2)
     except OSError as err:

@@ -138,7 +138,7 @@ def _rate(rate: Any, level: float) -> dict[str, float]:
 
 
 def _draw(figure: Any, analysis: fl.Analysis, level: float) -> None:
-    if not isinstance(analysis.auc, fl.AUCPosterior):
+    if isinstance(analysis.auc, fl.MulticlassAUCPosterior):
         fl.PairwiseAUCDisplay.from_posterior(analysis.auc, level=level, ax=figure.subplots())
         return
     left, right = figure.subplots(1, 2)

@@ -1,14 +1,11 @@
-"""What commands print: sentences, tables, notes, JSON, progress, and what is left of the work after Ctrl-C."""
+"""What commands print: sentences, tables, notes and JSON."""
 
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,9 +16,6 @@ from foldless.words import is_unseen, one_line, plain, visible
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-# On a terminal the line of progress is renewed this often (seconds); in a log file a line is kept, so more rarely.
-TERMINAL, LOG = 0.5, 30.0
 
 
 def stdout() -> Console:
@@ -113,40 +107,5 @@ def _sentence(warning: warnings.WarningMessage) -> str:
     return one_line(str(warning.message))
 
 
-class Reporter:
-    """Progress on stderr: one line that is renewed, or now and then a line in a log."""
-
-    def __init__(self, what: str = "samples") -> None:
-        self.what = what
-        self.live = sys.stderr.isatty()
-        self.last = monotonic()
-
-    def __call__(self, done: int, total: int, remaining: float | None) -> None:
-        now = monotonic()
-        if done < total and now - self.last < (TERMINAL if self.live else LOG):
-            return
-        self.last = now
-        left = "" if remaining is None else f", {duration(remaining)} to go"
-        end = "\n" if done == total or not self.live else ""
-        click.echo(f"{chr(13) if self.live else ''}{done} of {total} {self.what}{left}   {end}", err=True, nl=False)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 class Interrupted(Exception):
     """Ctrl-C. click would print an empty line of its own before handing it on."""
-
-
-@contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """A run whose finished pieces stay in a folder: say so when it is interrupted."""
-    try:
-        yield
-    except KeyboardInterrupt as err:
-        way_on = f"what is finished is kept in {out}: run the same command with --resume to go on."
-        raise Interrupted(f"interrupted; {way_on}") from err

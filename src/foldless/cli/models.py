@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,34 +17,9 @@ from foldless.words import listed, one_line
 
 # ---- Classifiers
 
-MAX_ITER = 10_000
+# The default tolerance stops early on wide tables, and the answer would carry a note about it.
+PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
-TOLERANCE = 1e-7  # the default stops early on wide tables, and the answer would carry a note about it
-
-
-def _logistic(C: float, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=C, tol=TOLERANCE, max_iter=MAX_ITER, random_state=seed)
-
-
-def _ridge(alpha: float, seed: int) -> Any:
-    from sklearn.linear_model import RidgeClassifier
-
-    return RidgeClassifier(alpha=alpha, random_state=seed)
-
-
-def _svm(C: float, seed: int) -> Any:
-    from sklearn.svm import LinearSVC
-
-    # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
-    return LinearSVC(C=C, dual=False, tol=TOLERANCE, max_iter=MAX_ITER, random_state=seed)
-
-
-def _lda(shrinkage: float | str, seed: int) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
 
 
 @dataclass(frozen=True)
@@ -53,7 +28,14 @@ class Classifier:
 
     title: str
     parameter: str
-    make: Callable[[Any, int], Any]
+    path: str  # of the class, which is imported when it is needed
+    settings: dict[str, Any]
+
+    def make(self, value: Any, seed: int) -> Any:
+        """An unfitted classifier; a solver that draws random numbers gets the seed."""
+        module, name = self.path.rsplit(".", 1)
+        model = getattr(import_module(module), name)(**{self.parameter: value}, **self.settings)
+        return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
     def strength(self, C: float, shrinkage: float | str) -> Any:
         """The value of its parameter: C, alpha = 1/C, or the shrinkage."""
@@ -74,10 +56,16 @@ class Classifier:
 
 
 CLASSIFIERS = {
-    "logistic": Classifier("logistic regression", "C", _logistic),
-    "ridge": Classifier("ridge classifier", "alpha", _ridge),
-    "lda": Classifier("linear discriminant analysis", "shrinkage", _lda),
-    "svm": Classifier("linear support vector machine", "C", _svm),
+    "logistic": Classifier("logistic regression", "C", "sklearn.linear_model.LogisticRegression", PRECISE),
+    "ridge": Classifier("ridge classifier", "alpha", "sklearn.linear_model.RidgeClassifier", {}),
+    "lda": Classifier(
+        "linear discriminant analysis",
+        "shrinkage",
+        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
+        {"solver": "lsqr"},
+    ),
+    # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
+    "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
 }
 
 
@@ -183,7 +171,12 @@ class SavedModel:
     def columns(self, offered: tuple[str, ...], file: Path) -> tuple[tuple[str, ...], list[str]]:
         """The columns of the file that the model takes, and a note about those that it does not."""
         if self.names is None:
-            self._refuse_other_width(offered, file)
+            width = getattr(self.model, "n_features_in_", len(offered))
+            if width != len(offered):
+                raise InputError(
+                    f"{self.path} was fitted on {width} columns, and {file} offers {len(offered)}: leave out the "
+                    f"others with --drop."
+                )
             return offered, []
         missing = [name for name in self.names if name not in set(offered)]
         if missing:
@@ -191,14 +184,6 @@ class SavedModel:
         unused = [name for name in offered if name not in set(self.names)]
         note = [f"columns that {self.path.name} was not fitted on were left out: {listed(unused)}."]
         return self.names, note if unused else []
-
-    def _refuse_other_width(self, offered: tuple[str, ...], file: Path) -> None:
-        width = getattr(self.model, "n_features_in_", len(offered))
-        if width != len(offered):
-            raise InputError(
-                f"{self.path} was fitted on {width} columns, and {file} offers {len(offered)}: leave out the others "
-                "with --drop."
-            )
 
     def labels(self, y: Any, target: str) -> Any:
         """Labels as the model knows them: 0 and 1 may have been False and True, or texts."""

@@ -72,7 +72,7 @@ def report(
         feature_names=request.features,
         title=title,
         data_name=options.file.name,
-        command=_command(),
+        command=shlex.join(["foldless", *sys.argv[1:]]),
         notes=[f"The file was read as: {request.read_as}.", *request.notes, *warned],
         seed=options.seed,
         search=not no_search,
@@ -85,11 +85,6 @@ def _progress(what: str) -> None:
     """One line that is written over on a terminal; nothing elsewhere."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
-
-
-def _command() -> str:
-    """What was typed."""
-    return shlex.join(["foldless", *sys.argv[1:]])
 
 
 def _show(page: Any, options: CommandOptions, out: Path | None) -> None:
