@@ -37,12 +37,12 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @data_options(several=True)
-@click.option("--prevalence", **SHARE, help="Share of positives in practice; else as in FILE.")
+@click.option("--prevalence", **SHARE, help="Share of positives in practice; by default as in FILE.")
 @click.option(
     "--threshold",
     type=float,
     callback=as_finite,
-    help="Scores above it count as positive; by default the classifier's own, mostly 0.",
+    help="Scores above it count as positive; by default the classifier's own threshold, usually 0.",
 )
 @model_file_option
 @streamed.stream_option
@@ -67,8 +67,9 @@ def auc(
     column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
     fit. With three classes or more the AUC is the average over pairs of classes.
 
-    Several Parquet files with the same columns, or a pattern, are one table. It is read in blocks, also with --stream
-    or --scheduler, and may be larger than memory: logistic regression, two classes, columns of numbers without gaps.
+    Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
+    and may be larger than memory; --stream and --scheduler read a single file this way. Tables read in blocks need two
+    classes, columns of numbers without gaps, and logistic regression.
     """
     refuse_wrong_strength(ctx, options)
     path = picture.writable_path(out)

@@ -85,7 +85,7 @@ def advice(look: Look, marks: Marks) -> str:
     if look.kind == GROUPED:
         return _thousands(look.example, marks)
     if look.kind == DECIMAL and marks.decimal == ".":
-        return "use --decimal ',' if all columns are written so, else write them all with a point"
+        return "use --decimal ',' if all columns use it, else write them all with a point"
     return REMEDIES.get(look.kind, "").format(example=look.example[:20])
 
 
@@ -95,7 +95,7 @@ def _thousands(example: str, marks: Marks) -> str:
     between = next(name for name, spellings in THOUSANDS.items() if written[0] in spellings)
     decimal = written[-1] if written[-1] != written[0] and written[-1] in ".," else None
     quoted = {"'": '"\'"', "space": "space"}.get(between, f"'{between}'")
-    # Of a point or a comma between thousands the decimal mark follows.
+    # A point or a comma between thousands already determines the decimal mark.
     more = f" --decimal '{decimal}'" if between not in ".," and decimal not in (None, marks.decimal) else ""
     either = decimal is None and between == "," and marks.decimal == "." and example.count(",") == 1
     other = f" (or --decimal ',', if the {NAMES[between]} is the decimal mark)" if either else ""
@@ -105,9 +105,9 @@ def _thousands(example: str, marks: Marks) -> str:
 # ---- Columns that cannot be used as they are: text, missing, infinite, negative under a logarithm. By name and count.
 
 CELLS = 2**22  # cells that are looked at in one go
-MISSING_MARKS = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
-MOSTLY = 0.5  # a column of text with fewer words than this share of its cells deserves a note
-DIFFERENT = 0.5  # a column of text with more different words than this share of the rows deserves a note
+MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
+FEW_TEXTS = 0.5  # a column of text with a smaller share of cells that are not numbers gets a note
+MANY_CATEGORIES = 0.5  # a column of text with more different values than this share of the rows gets a note
 
 
 def look_at_numbers(X: Any, y: Any) -> ColumnLook:
@@ -152,35 +152,33 @@ def rows_by_column(counts: Any, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
-    """What the reader should know about columns of text that become one column per word."""
+    """What the user should know about columns of text that become one column per category."""
     notes = []
     for name, column in texts.items():
         look = look_at(column, marks)
-        words = column.n_unique()
-        if words > max(20, DIFFERENT * len(column)):
-            notes.append(
-                f"column '{name}' has {words} different texts; if it names the rows, use --id {shell_quoted(name)}."
-            )
+        categories = column.n_unique()
+        if categories > max(20, MANY_CATEGORIES * len(column)):
+            use_id = f"use --id {shell_quoted(name)}"
+            notes.append(f"column '{name}' has {categories} different texts; if it names the rows, {use_id}.")
         if look.kind != TEXT:
             notes.append(
-                f"column '{name}' holds {look.kind} ({look.words}), and each became a word of its own: "
-                f"{advice(look, marks)}, unless that is meant."
+                f"column '{name}' holds {look.kind} ({look.words}), and each became a category of its own: "
+                f"{advice(look, marks)}, unless that is intended."
             )
-        elif look.rows < MOSTLY * (len(column) - column.null_count()):
+        elif look.rows < FEW_TEXTS * (len(column) - column.null_count()):
             notes.append(
                 f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows, 'row')}); each of "
-                f"its numbers became a word of its own."
+                f"its numbers became a category of its own."
             )
         if column.null_count():
-            notes.append(
-                f"column '{name}' has no text in {counted(column.null_count(), 'row')}: that is a word of its own."
-            )
+            empty = counted(column.null_count(), "row")
+            notes.append(f"column '{name}' has no text in {empty}: that is a category of its own.")
     return notes
 
 
 def notes_on_numbers(loaded: Loaded, look: ColumnLook, names: tuple[str, ...], imputed: bool) -> list[str]:
     """Columns that count the rows, and how much was filled in."""
-    notes = notes_on_numbering(look, names) + _notes_on_marks(loaded.X, names)
+    notes = notes_on_numbering(look, names) + _notes_on_codes(loaded.X, names)
     missing = look.missing * np.array([imputed and name not in loaded.texts for name in names])
     if missing.any():
         worst = int(missing.argmax())
@@ -213,11 +211,11 @@ def notes_on_repeats(column: Any, name: str, advice: str) -> list[str]:
     ]
 
 
-def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
-    """Columns with a number that often stands for a missing value, several times and far from all others."""
+def _notes_on_codes(X: Any, names: tuple[str, ...]) -> list[str]:
+    """Columns with a common code for missing values, such as -999, several times and far from the other numbers."""
     marked: dict[str, str] = {}
     for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
-        for k in np.flatnonzero(np.isin(end, MISSING_MARKS)):
+        for k in np.flatnonzero(np.isin(end, MISSING_CODES)):
             times = int(np.count_nonzero(X[:, k] == end[k]))
             rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
             if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
@@ -277,7 +275,7 @@ def labels_of(column: Any, name: str) -> Any:
     if len(sizes) > MOST_CLASSES:
         raise InputError(
             f"the target column '{name}' has {len(sizes)} different values ({listed(sizes)}): expected two "
-            f"classes, or a few. Is it a measurement? Then make classes of it first."
+            f"classes, or a few. If it is a measurement, turn it into classes first."
         )
     refuse_rare(sizes, name)
     return y
@@ -296,7 +294,7 @@ def notes_on_labels(y: Any, name: str) -> list[str]:
         written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
     return [
         f"classes {listed(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
-        f"one class, write them alike."
+        f"one class, spell them the same way."
         for alike in written.values()
         if len(alike) > 1
     ]
@@ -309,7 +307,7 @@ def refuse_rare(sizes: Mapping[Any, int], name: str) -> None:
         raise InputError(
             f"the target column '{name}' looks like a measurement: {len(sizes)} different numbers, "
             f"{len(rare)} of them in one row only. Expected two classes, or a few: name another "
-            f"column, or make classes of it first."
+            f"column, or turn this one into classes first."
         )
     if rare:
         label, n = next(iter(rare.items()))
@@ -332,7 +330,7 @@ def as_numbers(labels: list[str]) -> Any:
     if not all(is_number(v) for v in set(labels)):
         return np.array(labels)
     y = np.array(labels, dtype=np.float64)
-    # "1.0" was meant as 1, and is to be printed so.
+    # "1.0" means 1, and is printed as 1.
     return y.astype(np.int64) if np.all(y == np.trunc(y)) and np.all(np.abs(y) < 2**53) else y
 
 
@@ -366,7 +364,7 @@ class Roles:
 
 
 def roles_of(source: Sheet, options: CommandOptions) -> Roles:
-    """Look up every name that the user gave; the other columns are the features."""
+    """Look up every column that the user named; the other columns are the features."""
     target = options.target or source.default_target
     if target is None:
         raise click.UsageError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foldless.errors import FoldlessWarning
-from foldless.words import is_unseen, one_line, plain, visible
+from foldless.words import is_control, one_line, plain, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,7 +39,7 @@ def say_notes(notes: Iterable[str]) -> None:
 
 
 def say_ending(notes: list[str], picture: str | None = None) -> None:
-    """What every answer ends with: the reasons for doubt, and where the picture is."""
+    """End an answer: its warnings, and the path of the picture."""
     if notes:
         say("")
         say_notes(notes)
@@ -48,7 +48,7 @@ def say_ending(notes: list[str], picture: str | None = None) -> None:
 
 
 def say_facts(facts: Mapping[str, str]) -> None:
-    """Two columns: what, and how much; not a rich table, which would cut long values in a pipe."""
+    """Print names and values in two columns; a rich table would cut long values in a pipe."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         say(f"{name:<{width}}   {value}")
@@ -58,7 +58,7 @@ MIN_TABLE_WIDTH = 110
 
 
 def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Iterable[int] = ()) -> None:
-    """A light table, first column left and the others right; the rows numbered in `bold` stand out."""
+    """Print a table, the first column left-aligned and the others right-aligned; `bold` lists the rows to stress."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -74,7 +74,7 @@ def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Itera
 
 
 def say_result(result: Mapping[str, Any], as_json: bool, show: Callable[[Any], None]) -> None:
-    """The answer of a command: as JSON, or as `show` puts it."""
+    """Print the answer of a command: as JSON, or with `show`."""
     if as_json:
         say_json(result)
     else:
@@ -82,9 +82,9 @@ def say_result(result: Mapping[str, Any], as_json: bool, show: Callable[[Any], N
 
 
 def say_json(answer: Mapping[str, Any]) -> None:
-    """The answer as JSON on stdout, and nothing else; characters that a terminal would obey as escapes of JSON."""
+    """Print the answer as JSON and nothing else; control characters become JSON escapes."""
     text = json.dumps(plain(answer, text=str), indent=2, ensure_ascii=False, allow_nan=False)
-    click.echo("".join(json.dumps(c)[1:-1] if is_unseen(c) and c != "\n" else c for c in text))
+    click.echo("".join(json.dumps(c)[1:-1] if is_control(c) and c != "\n" else c for c in text))
 
 
 @contextmanager
@@ -108,4 +108,4 @@ def _sentence(warning: warnings.WarningMessage) -> str:
 
 
 class Interrupted(Exception):
-    """Ctrl-C. click would print an empty line of its own before handing it on."""
+    """Ctrl-C was pressed; click's own handling would print an empty line first."""

@@ -48,8 +48,8 @@ def demo(out: Path | None, shuffles: int, as_json: bool) -> None:
     # The results carry the notes that matter; ten shuffles would repeat each warning ten times. The fits are small and
     # many: BLAS threads would only get in each other's way, tenfold on a busy machine.
     with console.gathered_warnings(), threadpool_limits(1), Console(stderr=True).status("comparing") as status:
-        result, curves = run(shuffles, lambda name: status.update(f"comparing: {name}"))
-    draw = partial(picture.draw_demo, result=result, curves=curves)
+        result, roc, held_out = run(shuffles, lambda name: status.update(f"comparing: {name}"))
+    draw = partial(picture.draw_demo, result=result, roc=roc, held_out=held_out)
     result["picture"] = picture.write(path, draw, 11, 4.7, 110, picture.STYLE)
     console.say_result(result, as_json, show)
 
@@ -148,8 +148,10 @@ TRAIN_ROWS = 60
 SEED = 0
 
 
-def run(shuffles: int, progress: Callable[[str], None]) -> tuple[dict[str, Any], picture.Curves]:
-    """The comparison as a plain dict, and the ROC curves to draw; deterministic except for the times."""
+def run(shuffles: int, progress: Callable[[str], None]) -> tuple[dict[str, Any], Any, Any]:
+    """The comparison as a plain dict, the ROC posterior and the held-out curve; deterministic except for the times."""
+    from sklearn.metrics import roc_curve
+
     X, X_test, y, y_test = load()
     model = fit(X, y)
     test_scores = model.decision_function(X_test)
@@ -177,7 +179,7 @@ def run(shuffles: int, progress: Callable[[str], None]) -> tuple[dict[str, Any],
         "estimators": rows,
         "notes": list(dict.fromkeys(notes)),
     }
-    return result, picture.Curves(analysis.roc, y_test, test_scores)
+    return result, analysis.roc, roc_curve(y_test, test_scores)[:2]
 
 
 def _row(name: str, estimate: Any, truth: float, on_noise: list[float], milliseconds: float) -> dict[str, Any]:

@@ -70,7 +70,7 @@ CLASSIFIERS = {
 
 
 def refuse_endless(C: float, largest: float) -> None:
-    """Refuse a support vector machine whose solver would not end; `largest` is the size of the numbers in X."""
+    """Refuse a support vector machine whose solver would never finish; `largest` is the size of the numbers in X."""
     low, high = REACH
     if not low <= C <= high:
         raise InputError(f"C of svm must lie between {low:g} and {high:g}, got {C:g}: use one nearer to 1.")
@@ -103,7 +103,7 @@ class Preparation:
 
     @property
     def words(self) -> str:
-        """The steps as the user reads them."""
+        """The steps, as they are printed."""
         done = ["standardized"] * self.standardize + ["log(1 + x)"] * self.log
         done += [f"{self.impute} for missing values"] * (self.impute is not None) + ["one-hot text"] * bool(self.texts)
         return ", ".join(done) or "as they are"
@@ -123,8 +123,8 @@ class Preparation:
 
         steps = self._steps()
         parts = [("numbers", make_pipeline(*steps) if steps else "passthrough", list(self.numbers))]
-        words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        parts = [part for part in parts if part[2]] + [("words", words, list(self.texts))]
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        parts = [part for part in parts if part[2]] + [("words", encoder, list(self.texts))]
         return ColumnTransformer(parts, verbose_feature_names_out=False)
 
 
@@ -151,7 +151,7 @@ model_file_option = click.option(
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A fitted model, where it came from, and the columns that it was fitted on."""
+    """A fitted model and the file that it came from."""
 
     path: Path
     model: Any
@@ -194,7 +194,7 @@ class SavedModel:
         place = {_spelled(label): k for k, label in enumerate(known)}
         if {_spelled(v) for v in present} != set(place):
             raise InputError(
-                f"{self.path} knows the classes {listed(known)}, and the target column '{target}' has "
+                f"{self.path} was fitted to the classes {listed(known)}, and the target column '{target}' has "
                 f"{listed(present)}."
             )
         return np.asarray(known)[[place[_spelled(v)] for v in y.tolist()]]
@@ -229,9 +229,9 @@ def _built(path: Path) -> Any:
 
     try:
         unknown = io.get_untrusted_types(file=path)
-        strangers = [name for name in unknown if name not in HARMLESS]
-        if strangers:
-            raise InputError(f"{path} holds types that are not known to be harmless: {listed(strangers)}.")
+        suspect = [name for name in unknown if name not in HARMLESS]
+        if suspect:
+            raise InputError(f"{path} holds types that are not known to be harmless: {listed(suspect)}.")
         return io.load(path, trusted=unknown)
     except InputError:
         raise

@@ -19,7 +19,7 @@ from foldless.tables.files.sheet import Hints
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
 
-# ---- Values of options: each callback returns the value, or says what was expected. None passes: not given.
+# ---- Values of options: each callback returns the value, or says what was expected. None, not given, is returned.
 
 
 def as_share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
@@ -126,7 +126,7 @@ class CommandOptions:
 
     file: Path
     target: str | None = option("The column with the classes; in an .npz file an array, y by default.", **COLUMN)
-    positive: str | None = option("The positive class; else the later in sorted order.", metavar="LABEL")
+    positive: str | None = option("The positive class; by default the last in sorted order.", metavar="LABEL")
     drop: tuple[str, ...] = option("A column to leave out; may be given several times.", multiple=True, **COLUMN)
     id: str | None = option("A column that names the rows: left out, and searched for duplicates.", **COLUMN)
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
@@ -135,22 +135,20 @@ class CommandOptions:
         "Inverse penalty: C of logistic and svm, 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
     )
     shrinkage: float | str = option(
-        "Of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
+        "Shrinkage of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
         metavar="SHARE",
         default="0.1",
         callback=as_shrinkage,
     )
-    standardize: bool = option(
-        "Whether columns get unit variance.", flag="--standardize/--no-standardize", default=True
-    )
+    standardize: bool = option("Scale columns to unit variance.", flag="--standardize/--no-standardize", default=True)
     log: bool = option("Use log(1 + x) of the columns, as for counts and intensities.", is_flag=True)
     impute: str | None = option("Fill missing numbers with the column's median.", type=click.Choice(["median"]))
     one_hot: bool = option("Turn each column of text into one column per value.", is_flag=True)
-    sep: str | None = option("Separator, if it is guessed wrongly: , ; tab |", metavar="MARK", callback=as_separator)
-    encoding: str | None = option("Encoding, if it is guessed wrongly.", metavar="NAME", callback=as_encoding)
-    decimal: str | None = option("Decimal mark, if it is guessed wrongly.", type=click.Choice([".", ","]))
+    sep: str | None = option("Separator, if the guess is wrong: , ; tab |", metavar="MARK", callback=as_separator)
+    encoding: str | None = option("Encoding, if the guess is wrong.", metavar="NAME", callback=as_encoding)
+    decimal: str | None = option("Decimal mark, if the guess is wrong.", type=click.Choice([".", ","]))
     thousands: str | None = option("Mark between thousands, if any.", type=click.Choice([".", ",", "space", "'"]))
-    seed: int = option("Of solvers and folds that draw random numbers.", type=click.IntRange(0, 2**32 - 1), default=0)
+    seed: int = option("Random seed of solvers and folds.", type=click.IntRange(0, 2**32 - 1), default=0)
     level: float = option("Level of the intervals.", default=0.95, **SHARE)
     as_json: bool = option(flag="--json", **JSON)
 
@@ -164,12 +162,12 @@ OPTIONS = {item.name: item.metadata["option"](item.name) for item in fields(Comm
 
 
 def as_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Names of files; a pattern that the shell has left alone stands for the files that it matches."""
+    """Names of files; a pattern that the shell did not expand stands for the files that it matches."""
     return tuple(path for word in value for path in _matching(word))
 
 
 def _matching(word: Path) -> list[Path]:
-    # A name with brackets in it is a name first.
+    # A file whose name contains brackets is found by its name.
     if exists(word) or not has_magic(str(word)):
         return [word]
     matches = sorted(glob(str(word), recursive=True))

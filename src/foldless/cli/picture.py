@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -83,25 +83,17 @@ def write(
 HIGHLIGHTED = "foldless"  # the estimator that stands out
 
 
-class Curves(NamedTuple):
-    """What the right panel shows: the posterior of the ROC curve, and the held-out labels with their scores."""
-
-    posterior: Any
-    y_test: Any
-    test_scores: Any
-
-
-def draw_demo(figure: Any, result: dict[str, Any], curves: Curves) -> None:
+def draw_demo(figure: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
     """Three panels: the estimates, the same on shuffled labels (if there are any), the ROC curve."""
-    estimates, roc = figure.subfigures(1, 2, width_ratios=(6.6, 4.4), wspace=0.02)
-    right = roc.subplots()
+    estimates, curve = figure.subfigures(1, 2, width_ratios=(6.6, 4.4), wspace=0.02)
+    right = curve.subplots()
     if result["shuffles"]:
         left, middle = estimates.subplots(1, 2, sharey=True, width_ratios=(3, 2))
         _draw_estimates(left, result)
         _draw_noise(middle, result)
     else:
         _draw_estimates(estimates.subplots(), result)
-    _draw_curve(right, result, curves)
+    _draw_curve(right, result, roc, held_out)
 
 
 def _titled(axes: Any, title: str, subtitle: str) -> None:
@@ -152,10 +144,10 @@ def _draw_noise(axes: Any, result: dict[str, Any]) -> None:
     _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {result['shuffles']})")
 
 
-def _draw_curve(axes: Any, result: dict[str, Any], curves: Curves) -> None:
+def _draw_curve(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
     corner = axes.inset_axes((0.36, 0.36, 0.6, 0.46), xlim=(0, 0.25), ylim=(0.75, 1.0))
     for part in (axes, corner):
-        _plot_curves(part, result, curves)
+        _plot_curves(part, result, roc, held_out)
     corner.tick_params(labelsize=8, colors=OTHERS)
     corner.set(xticks=(0, 0.1, 0.2), yticks=(0.8, 0.9, 1.0))
     axes.indicate_inset_zoom(corner, edgecolor=OTHERS)
@@ -165,11 +157,8 @@ def _draw_curve(axes: Any, result: dict[str, Any], curves: Curves) -> None:
     _titled(axes, "ROC curve", "posterior mean and band, one fit")
 
 
-def _plot_curves(axes: Any, result: dict[str, Any], curves: Curves) -> None:
-    from sklearn.metrics import roc_curve
-
-    grid, roc = np.linspace(0.0, 1.0, 401), curves.posterior
-    fpr, tpr, _ = roc_curve(curves.y_test, curves.test_scores)
+def _plot_curves(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
+    grid = np.linspace(0.0, 1.0, 401)
     axes.fill_between(grid, *roc.band(grid), color=OURS, alpha=0.18, linewidth=0, label="95 % band")
     axes.plot(grid, roc.mean(grid), color=OURS, linewidth=2.2, label=f"foldless, {result['n_train']} training rows")
-    axes.step(fpr, tpr, where="post", color=TRUTH, linewidth=1.4, label=f"{result['n_test']} held-out rows")
+    axes.step(*held_out, where="post", color=TRUTH, linewidth=1.4, label=f"{result['n_test']} held-out rows")

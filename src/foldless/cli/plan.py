@@ -39,8 +39,8 @@ OF_A_FILE = (*(name for name in OPTIONS if name not in ("level", "as_json")), "f
 
 @click.command(epilog=EXAMPLES)
 @click.option("--auc", **SHARE, help="The AUC that the classifier is expected to have.")
-@click.option("--half-width", **SHARE, help="Half the length of the interval you can accept.")
-@click.option("--above", **SHARE, help="Instead: a bound that the interval shall lie above,")
+@click.option("--half-width", **SHARE, help="Largest acceptable half width of the interval.")
+@click.option("--above", **SHARE, help="Instead: a bound that the interval should lie above,")
 @click.option("--power", **SHARE, default=0.9, show_default=True, help="... with at least this probability.")
 @click.option("--balance", **SHARE, default=0.5, show_default=True, help="Share of the positive class.")
 @click.option("--features", type=float, callback=as_positive, help="Number of features the classifier will use.")
@@ -82,7 +82,7 @@ def _refuse_mixture(ctx: click.Context, has_file: bool) -> None:
         raise click.UsageError("give --auc and --half-width or --above, or a FILE with --target.")
 
 
-# ---- A study not yet begun.
+# ---- A study that is being planned.
 
 
 def study(level: float, wanted: dict[str, Any]) -> dict[str, Any]:

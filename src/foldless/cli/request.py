@@ -80,7 +80,7 @@ class Request:
 
     @cached_property
     def _largest(self) -> float:
-        """The largest number after the steps, as it reaches the classifier."""
+        """The largest number that reaches the classifier, after the steps."""
         steps = self.preparation.pipeline("passthrough")
         return float(np.max(np.abs(fitted_or_refused(lambda: steps.fit_transform(self.X, self.y))), initial=0.0))
 
@@ -101,7 +101,7 @@ class Request:
 
     @property
     def classifier_words(self) -> str:
-        """The classifier in a line."""
+        """The classifier, on one line."""
         if self.saved is not None:
             return f"{self.saved.name} from {self.saved.path}; {counted(len(self.features), 'column')}"
         kind = CLASSIFIERS[self.options.model]
@@ -117,7 +117,7 @@ class Request:
         return CLASSIFIERS[self.options.model].strength(self.options.C, self.options.shrinkage)
 
     def fitted(self, model: Any = None) -> Any:
-        """The one fit; a saved model is there already."""
+        """The fitted classifier; a saved model is fitted already."""
         if model is None and self.saved is not None:
             return self.saved.model
         model = self.unfitted(self.options.model, self._strength) if model is None else model

@@ -49,8 +49,8 @@ def search(
 ) -> None:
     """Fit one classifier to FILE for each strength of the penalty, and choose.
 
-    Every candidate is fitted once, to all rows, and judged by the AUC that it will have on new ones. Being the best of
-    several flatters: the table says by how much.
+    Every candidate is fitted once, to all rows, and judged by its AUC on new rows. The best of several looks better
+    than it is: the answer says by how much.
     """
     refuse_given(ctx, ("C", "shrinkage"), "is one value, and search tries several: use --Cs.")
     path = picture.writable_path(out)
@@ -80,7 +80,8 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     """Everything that is printed, as a plain dict; and the search itself."""
     parameter = CLASSIFIERS[request.options.model].parameter
     grid = sorted((1 / v for v in values), reverse=True) if parameter == "alpha" else values
-    model = next(iter([request.unfitted(request.options.model, value) for value in grid]))
+    candidates = [request.unfitted(request.options.model, value) for value in grid]
+    model = candidates[0]
     name = f"{model.steps[-1][0]}__{parameter}"
     search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:

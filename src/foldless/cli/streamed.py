@@ -62,7 +62,7 @@ class StreamedRequest(Request):
         return fl.streaming.fit_logistic(self.X, C=self.options.C, standardize=self.options.standardize)
 
     def facts(self) -> dict[str, Any]:
-        """As of a file in memory, with a list of files."""
+        """As for a file in memory, but with a list of files."""
         files = [str(path) for path in self.files]
         return {"files": files, "target": self.target, "read_as": self.read_as, "scheduler": self.scheduler}
 
@@ -71,8 +71,10 @@ class StreamedRequest(Request):
 def opened(
     ctx: click.Context, options: CommandOptions, files: tuple[Path, ...], scheduler: str | None
 ) -> Iterator[StreamedRequest]:
-    """The request, while the cluster that reads its files is at hand."""
-    why = _why(files, scheduler)
+    """The request, while the cluster that reads its files is connected."""
+    why = "several files are read in blocks"
+    if len(files) == 1:
+        why = f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
     for name, way_out in IN_MEMORY.items():
         if ctx.params.get(name) != "logistic":
             refuse_given(ctx, [name], f"needs the whole table in memory, and {why}: {way_out}.")
@@ -81,7 +83,7 @@ def opened(
     roles = roles_of(sheets[0], options)
     unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}
     _refuse_columns({kind: {name: "" for name, k in unfit.items() if k == kind} for kind in unfit.values()}, files)
-    with _reading(files, scheduler) as by_whom:
+    with _reading(files, scheduler) as readers:
         meaning = _meaning(binary.count_values(sheets, roles.target), roles.target)
         rows = fl.streaming.open_files(
             _absolute(files), roles.target, drop=roles.unused, meaning=meaning, spread=scheduler is not None
@@ -97,7 +99,7 @@ def opened(
             groups=None,
             features=roles.features,
             preparation=Preparation(options.standardize, numbers=roles.features),
-            read_as=f"{counted(len(files), 'Parquet file')}, streamed{by_whom}",
+            read_as=f"{counted(len(files), 'Parquet file')}, streamed{readers}",
             notes=(*roles.notes, *_id_notes(sheets, roles), *columns.notes_on_numbering(look, roles.features)),
             two_labels=tuple(sorted(set(meaning.values()))),
             files=files,
@@ -107,7 +109,7 @@ def opened(
 
 @contextmanager
 def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
-    """Who reads the blocks, in words; a cluster is asked before anything is read here."""
+    """Say who reads the blocks; a cluster is checked before anything is read here."""
     if scheduler is None:
         yield ""
         return
@@ -125,12 +127,6 @@ def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
 def _absolute(files: tuple[Path, ...]) -> list[str]:
     """Workers need not run in the same folder."""
     return [str(path.absolute()) for path in files]
-
-
-def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
-    if len(files) > 1:
-        return "several files are read in blocks"
-    return f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
 
 
 def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
@@ -168,5 +164,5 @@ def _id_notes(sheets: tuple[binary.ParquetSheet, ...], roles: Roles) -> list[str
     import polars as pl
 
     column = pl.concat([one.column(roles.id) for one in sheets])
-    advice = "the intervals are too narrow; --groups knows them, for one file that fits into memory"
+    advice = "the intervals are too narrow; --groups accounts for them, in one file that fits into memory"
     return columns.notes_on_repeats(column, roles.id, advice)
