@@ -117,7 +117,7 @@ class Reporter:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """A time in seconds, minutes or hours."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
