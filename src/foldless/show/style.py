@@ -1,4 +1,4 @@
-"""What the displays share: axes, the line of chance, legends, notes under the axes, and names of models."""
+"""What the displays share: their base, axes, the chance line, legends, notes under the axes, and names of models."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from foldless.analysis import Analysis, Options, analysed
@@ -18,9 +19,9 @@ BAND = 0.2  # opacity of intervals and bands
 DASHED = {"color": FAINT, "linewidth": 1, "linestyle": (0, (4, 4))}
 NOTE_SIZE = 8.0
 NOTE_LINE = 1.35 * NOTE_SIZE / 72  # inches
-LETTER = 0.54  # mean width of a letter, in units of the size of the font
-SLIMMEST = 30  # letters; narrower notes would be a column of single words
-# Marks of what is on the axes already, so that a second picture on them adds to it.
+LETTER = 0.54  # mean width of a letter, in units of the font size
+FEWEST_LETTERS = 30  # per line; narrower notes would be a column of single words
+# Ids of artists that a second display on the same axes adds to instead of drawing them again.
 NOTES, CHANCE = "foldless-notes", "foldless-chance"
 
 
@@ -28,9 +29,9 @@ NOTES, CHANCE = "foldless-notes", "foldless-chance"
 
 
 class Display:
-    """Base of the displays: the constructor takes numbers, `plot` draws them and keeps the artists as attributes.
+    """Base of the displays: the constructor takes numbers, `plot` draws them and stores the artists as attributes.
 
-    `notes` is what a reader must know: a tuple, or a dict of tuples by the name of the model.
+    `notes` are written under the axes: a tuple, or a dict of tuples by model name.
     """
 
     notes: Any
@@ -40,19 +41,22 @@ class Display:
 
     @contextmanager
     def _axes(self, ax: Any, width: float, height: float) -> Iterator[Any]:
-        """The axes to draw on, those given or new ones; the notes are written under the finished picture."""
+        """The axes to draw on, given or new; on exit the notes are written under the finished picture."""
         notes = merged_notes(self.notes) if isinstance(self.notes, Mapping) else list(self.notes)
         self.figure_, self.ax_ = _axes_for(ax, width, height, notes)
         yield self.ax_
         self.notes_ = _write_notes(self.ax_, notes)
 
 
+@dataclass(repr=False, eq=False)
 class ModelsDisplay(Display):
     """Base of the displays of several models: one curve for each, by name."""
 
-    def __init__(self, curves: Mapping[str, Any], notes: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.curves = dict(curves)
-        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
+    curves: Mapping[str, Any]
+    notes: Mapping[str, Iterable[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.notes = {name: tuple(self.notes.get(name, ())) for name in self.curves}
 
 
 # ---- axes, lines and legends
@@ -155,20 +159,27 @@ def _write_notes(ax: Any, notes: list[str]) -> Any:
 
 
 def _wrapped(note: str, inches: float) -> list[str]:
-    letters = max(SLIMMEST, int(inches * 72 / (LETTER * NOTE_SIZE)))
+    letters = max(FEWEST_LETTERS, int(inches * 72 / (LETTER * NOTE_SIZE)))
     return textwrap.wrap(f"Note: {note}", letters, subsequent_indent="   ")
 
 
 # ---- one model or several, by name
 
 
-def analyses(estimator: Any, X: Any, y: Any, options: Options, name: str | None = None) -> dict[str, Analysis]:
-    """The analysis of a classifier under its name, or those of a dict of classifiers; given analyses are kept."""
+def analyses(
+    estimator: Any, X: Any, y: Any, kwargs: Mapping[str, Any], name: str | None = None
+) -> tuple[dict[str, Analysis], dict[str, Any]]:
+    """Analyses of one classifier or of a dict of them, by name, and the keywords that are not options of an analysis.
+
+    What is an `Analysis` already is kept as it is.
+    """
+    given = {option.name: kwargs[option.name] for option in fields(Options) if option.name in kwargs}
+    options, rest = Options(**given), {key: value for key, value in kwargs.items() if key not in given}
     if not isinstance(estimator, Mapping):
-        return {name or _class_name(estimator): analysed(estimator, X, y, options)}
+        return {name or _class_name(estimator): analysed(estimator, X, y, options)}, rest
     if name is not None:
         raise InputError("name is for a single estimator: the keys of the dict are the names.")
-    return {str(key): analysed(each, X, y, options) for key, each in estimator.items()}
+    return {str(key): analysed(each, X, y, options) for key, each in estimator.items()}, rest
 
 
 def _class_name(model: Any) -> str:
