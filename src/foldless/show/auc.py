@@ -12,12 +12,13 @@ import numpy as np
 from foldless import words
 from foldless.cards.drawing import DensityCurve, density_curve, window
 from foldless.checks import Floats
+from foldless.errors import InputError
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
 TALL = 0.72  # height of a density; rows are 1 apart
-NAME_LETTERS = 28  # in one line
+NAME_LETTERS = 28  # per line
 
 
 @dataclass(repr=False, eq=False)
@@ -56,30 +57,6 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
     """
 
     quantity: str = "AUC"
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any = None, y: Any = None, *, name: str | None = None, ax: Any = None, **kwargs: Any
-    ) -> Self:
-        """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
-
-        Parameters
-        ----------
-        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
-            An `Analysis` has its data and options already: leave them out.
-        X, y
-            As in `auc_posterior`.
-        name : str, optional
-            Name of a single model; its class by default.
-        ax : matplotlib axes, optional
-        **kwargs
-            Options of `auc_posterior` (method, prior, groups, sample_weight, pos_label, multi_class); `level` and the
-            rest as in `from_posterior`.
-        """
-        models, rest = style.analyses(estimator, X, y, kwargs, name)
-        posteriors = {key: analysis.auc for key, analysis in models.items()}
-        style.emit_warnings(models)
-        return cls.from_posterior(posteriors, ax=ax, **rest)
 
     @classmethod
     def from_posterior(
@@ -139,7 +116,7 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
 
 
 def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Line, shaded interval, bar of the interval and dot at the mean of one density."""
+    """Line, shaded area, bar of the interval and dot at the mean of one density."""
     (x, y), (shaded_x, shaded_y) = curve.outline, curve.shaded
     scale = TALL / float(np.max(curve.heights))
     (line,) = ax.plot(x, base + scale * y, **look)
@@ -149,12 +126,12 @@ def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -
 
 
 CELL = 0.95  # inches
-CLASS_LETTERS = 14  # in one line
-MOST_WRITTEN = 12  # classes up to which figures fit into the cells
+CLASS_LETTERS = 14  # per line
+MOST_WRITTEN = 12  # with more classes, numbers do not fit into the cells
 
 
 @dataclass(repr=False, eq=False)
-class PairwiseAUCDisplay(style.Display):
+class PairwiseAUCDisplay(style.PosteriorDisplay):
     """Mean AUC of each pair of classes by colour, with its credible interval written into the cell.
 
     Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
@@ -200,29 +177,12 @@ class PairwiseAUCDisplay(style.Display):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any = None, y: Any = None, *, ax: Any = None, **kwargs: Any) -> Self:
-        """Compute and draw the matrix of a fitted classifier of more than two classes, from its training data.
-
-        Parameters
-        ----------
-        estimator : fitted linear classifier or Pipeline ending in one, or its Analysis without the data and options
-        X, y
-            As in `auc_posterior`.
-        ax : matplotlib axes, optional
-        **kwargs
-            Options of `auc_posterior` (prior, sample_weight, multi_class, which chooses the average in the title);
-            `level` and the rest as in `from_posterior`.
-        """
-        models, rest = style.analyses(estimator, X, y, kwargs)
-        (analysis,) = models.values()
-        posterior = analysis.auc
-        style.emit_warnings(models)
-        return cls.from_posterior(posterior, ax=ax, **rest)
-
-    @classmethod
     def from_posterior(cls, posterior: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the matrix of a `MulticlassAUCPosterior`, with intervals of a `level`; the rest as in `plot`."""
-        post = style.of_kind(posterior, MulticlassAUCPosterior, "foldless.auc_posterior(estimator, X, y)")
+        """Draw the matrix of a `MulticlassAUCPosterior`, with intervals at `level`; the rest as in `plot`."""
+        posteriors = style.named_posteriors(posterior, MulticlassAUCPosterior, "foldless.auc_posterior")
+        if len(posteriors) > 1:
+            raise InputError(f"the matrix is that of one classifier, got {len(posteriors)}: draw one after another.")
+        (post,) = posteriors.values()
         low, high = post.pairwise.interval(level)
         what = "mean over pairs" if post.multi_class == "ovo" else "mean against the rest"
         title = f"AUC on new data\n{what}: {words.estimate(post.mean, *post.interval(level))}"

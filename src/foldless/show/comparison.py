@@ -10,7 +10,6 @@ import numpy as np
 
 from foldless import words
 from foldless.cards.drawing import MARGIN, TAIL, DensityCurve, density_curve
-from foldless.checks import Floats
 from foldless.comparison.answers import Comparison, compare
 from foldless.plan.learning import LearningCurve, learning_curve
 from foldless.show import style
@@ -78,7 +77,7 @@ class ComparisonDisplay(style.Display):
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a `Comparison` with an interval of a `level`; the rest as in `plot`."""
+        """Draw a `Comparison` with its interval at `level`; the rest as in `plot`."""
         comparison = style.of_kind(comparison, Comparison, "foldless.compare(a, b, X, y)")
         shares = comparison.difference.beyond(comparison.rope)
         display = cls(_curve(comparison, level), comparison.rope, shares, comparison.names, comparison.notes)
@@ -88,23 +87,23 @@ class ComparisonDisplay(style.Display):
         """Draw on `ax` or on new axes; `kwargs` are passed to ``ax.plot`` for the density. Returns the display."""
         with self._axes(ax, 6.4, 3.0) as axes:
             (self.line_,) = axes.plot(*self.curve.outline, **{"color": GREY, "linewidth": 1.3, **kwargs})
-            self.fills_ = [axes.fill_between(x, 0, y, **look) for (x, y), look in self._areas()]
+            self.fills_ = self._fill()
             ends = (-self.rope, self.rope) if self.rope else (0.0,)
             self.rope_ = [axes.axvline(end, **style.DASHED) for end in ends]
             self.interval_, self.point_ = style.mean_and_interval(axes, self.curve, 0, {"color": GREY}, BLACK)
             self._label()
         return self
 
-    def _areas(self) -> list[tuple[tuple[Floats, Floats], dict[str, Any]]]:
-        """Outline and look of the areas of b better, equal and a better, as far as they are in view."""
+    def _fill(self) -> list[Any]:
+        """The areas where b is better, both are equal, and a is better, if they are in view."""
         low, high = float(self.curve.edges[0]), float(self.curve.edges[-1])
         ends = [low, *np.clip([-self.rope, self.rope], low, high), high]
-        parts = zip(ends[:-1], ends[1:], (B_BETTER, EQUAL, A_BETTER), strict=True)
-        return [
-            (self.curve.between(left, right), {"color": colour, "alpha": 0.35, "linewidth": 0})
-            for left, right, colour in parts
-            if left < right
-        ]
+        fills = []
+        for left, right, colour in zip(ends[:-1], ends[1:], (B_BETTER, EQUAL, A_BETTER), strict=True):
+            if left < right:
+                x, y = self.curve.between(left, right)
+                fills.append(self.ax_.fill_between(x, 0, y, color=colour, alpha=0.35, linewidth=0))
+        return fills
 
     def _label(self) -> None:
         a, equal, b = self.shares
@@ -124,12 +123,12 @@ class ComparisonDisplay(style.Display):
 
 
 def _curve(comparison: Comparison, level: float) -> DensityCurve:
-    """Density over bins that show the whole law, 0 and the rope."""
-    law, rope = comparison.difference, comparison.rope
-    low, high = (float(end) for end in law.ppf(np.array([TAIL, 1 - TAIL])))
+    """Density over a window that shows nearly all of the difference, 0 and the rope."""
+    difference, rope = comparison.difference, comparison.rope
+    low, high = (float(end) for end in difference.ppf(np.array([TAIL, 1 - TAIL])))
     low, high = min(low, -1.2 * rope, 0.0), max(high, 1.2 * rope, 0.0)
     pad = max(MARGIN * (high - low), (NARROWEST_DIFFERENCE - (high - low)) / 2)
-    return density_curve(law, level, (low - pad, high + pad), DIFFERENCE_BINS)
+    return density_curve(difference, level, (low - pad, high + pad), DIFFERENCE_BINS)
 
 
 ROOM = 1.12  # factor by which the axis extends beyond the first and the last point
@@ -189,7 +188,7 @@ class LearningCurveDisplay(style.Display):
 
     @classmethod
     def from_curve(cls, curve: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a `LearningCurve` with a band of a `level`; the rest as in `plot`."""
+        """Draw a `LearningCurve` with its band at `level`; the rest as in `plot`."""
         curve = style.of_kind(curve, LearningCurve, "foldless.learning_curve")
         points = curve.summary(level)["points"]
         mean, low, high = ([p[name] for p in points] for name in ("auc", "low", "high"))

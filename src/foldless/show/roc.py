@@ -22,6 +22,7 @@ FPR = np.unique(np.concatenate([[0.0], np.geomspace(1e-6, 0.05, 60), np.linspace
 # Leaves a square for the curve. Axes of fixed aspect would always be square, but the layout engines of matplotlib
 # then cut off the notes below them.
 SIZE = 5.4, 5.3
+Threshold = float | Literal["own"] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,34 +83,32 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
         X: Any = None,
         y: Any = None,
         *,
+        threshold: Threshold = "own",
         level: float = 0.95,
-        threshold: float | Literal["own"] | None = "own",
-        name: str | None = None,
-        ax: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Compute and draw the curve of a fitted classifier, or of each in a dict of them, from its training data.
 
         Parameters
         ----------
-        estimator, X, y, name, ax
+        estimator, X, y
             As in `AUCPosteriorDisplay.from_estimator`.
-        level : float
-            Level of the band and of the intervals.
         threshold : float, "own" or None
             Value of ``decision_function`` at which the operating point is drawn. "own" is where ``predict`` changes
             from one class to the other, usually 0; bare weights have no threshold of their own. None draws no point.
+        level : float
+            Level of the band and of the intervals.
         **kwargs
-            Options of `auc_posterior` (method, prior, groups, sample_weight, pos_label); the rest as in `plot`.
+            `name`, `ax` and options as in `AUCPosteriorDisplay.from_estimator`; the rest as in `plot`.
         """
-        models, look = style.analyses(estimator, X, y, kwargs, name)
+        models, look = style.analyses(estimator, X, y, **kwargs)
         curves = {key: analysis.roc for key, analysis in models.items()}
         points = {key: rates for key, a in models.items() if (rates := _rates_at(a, threshold)) is not None}
         style.emit_warnings(models)
         display = cls._of(curves, points, level)
         if threshold == "own":
             display.notes = {key: (*display.notes[key], *_why_no_point(a.estimator)) for key, a in models.items()}
-        return display.plot(ax, **look)
+        return display.plot(**look)
 
     @classmethod
     def from_posterior(
@@ -173,7 +172,7 @@ def _lengths(mean: float, low: float, high: float) -> Floats:
     return np.maximum([[mean - low], [high - mean]], 0.0)
 
 
-def _rates_at(analysis: Analysis, threshold: float | Literal["own"] | None) -> ErrorPosterior | None:
+def _rates_at(analysis: Analysis, threshold: Threshold) -> ErrorPosterior | None:
     """The rates at a threshold; None where no point is to be drawn."""
     if threshold == "own":
         known = is_estimator(analysis.estimator) and why_unknown(analysis.estimator) is None

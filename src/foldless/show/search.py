@@ -14,7 +14,7 @@ from foldless.errors import InputError
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
-FARTHEST = 1e100
+LARGEST = 1e100
 DECADE = 10.0
 COLUMNS = ("params", "mean", "lower", "upper", "rank")
 
@@ -87,7 +87,7 @@ def _fits_an_axis(value: Any) -> bool:
     """Whether it is a number, and not so large or small that the margins of the axis would overflow."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
-    return bool(value == 0 or FARTHEST**-1 <= abs(float(value)) <= FARTHEST)
+    return bool(value == 0 or LARGEST**-1 <= abs(float(value)) <= LARGEST)
 
 
 def _unevenness(x: Floats) -> float:
@@ -136,7 +136,7 @@ def _brief_names(names: list[str]) -> dict[str, str]:
 
 
 def _values(name: str, params: list[dict[str, Any]]) -> set[str | None]:
-    """The values of a parameter among the candidates; None stands for candidates without it."""
+    """The values of a parameter among the candidates; None for candidates without it."""
     return {short(each[name]) if name in each else None for each in params}
 
 
@@ -166,7 +166,7 @@ def _not_drawn(params: list[dict[str, Any]], across: str, chosen: int, failed: i
 
 
 def short(value: Any) -> str:
-    """A value of a parameter as text: numbers briefly, estimators by their class."""
+    """A parameter value as text: numbers with four digits, estimators by their class."""
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     text = type(value).__name__ if hasattr(value, "get_params") else str(value)
@@ -256,7 +256,7 @@ class SearchDisplay(style.Display):
         return self.ax_.plot(x, mean, **{"label": label, **usual, **look})[0]
 
     def _draw_intervals(self, rows: list[Candidate]) -> Any:
-        """The intervals of the line of the chosen candidate."""
+        """The intervals along the line of the chosen candidate."""
         x, low, high = self.candidates.positions(rows), [row.low for row in rows], [row.high for row in rows]
         colour = self.line_.get_color()
         if self.candidates.numeric and len(rows) > 1:
