@@ -12,7 +12,7 @@ from foldless.model.steps import CONTAINERS, sklearn_names, thawed
 from foldless.model.view import dismantled
 from foldless.show.report import page
 from foldless.show.report.parts import Case
-from foldless.words import counted, quoted, times_in_100
+from foldless.words import quoted, times_in_100
 
 # ---- The origin of a report: the classifier as it would be written in code, and the call.
 
@@ -151,140 +151,16 @@ def verdict_sentence(diagnosis: dict[str, Any]) -> str:
 
 # ---- A methods paragraph that can be pasted into a manuscript, with its references.
 
-OTHER = "other"
-CLOSED_FORM = ("RidgeClassifier", "RidgeClassifierCV", "LinearDiscriminantAnalysis")
-HOW = {
-    "loo": "For every row, and for every pair of rows of different classes, the score that it would have had without "
-    "being used in the training was computed {means}",
-    "loo-surrogate": "For every row, and for every pair of rows of different classes, the change of its score on "
-    "leaving it out of the training was taken from the ridge regression closest to the classifier, as its own training "
-    "has no closed form",
-    OTHER: "The score of every row was corrected for its own part in the training",
-}
-POSTERIOR = (
-    "The AUC was estimated from smoothed ranks of these scores, moved towards the plain ranks as far as the two "
-    "differ by more than noise. Its posterior distribution joins the sampling error of this estimate, a t distribution "
-    "on the scale of the standardised separation of the classes, with {prior} on that separation."
-)
-FOLDLESS = "The foldless developers. foldless: how good a linear classifier is, from one fit. Version {version}.{home}"
-HASSAN = (
-    "Hassan SS, Huttunen H, Niemi J, Tohka J. Bayesian receiver operating characteristic metric for linear "
-    "classifiers. Pattern Recognition Letters, 2019. arXiv:1908.08771."
-)
-SKLEARN = (
-    "Pedregosa F, Varoquaux G, Gramfort A, et al. Scikit-learn: machine learning in Python. Journal of Machine "
-    "Learning Research 12:2825-2830, 2011."
-)
-BENGIO = (
-    "Bengio Y, Grandvalet Y. No unbiased estimator of the variance of K-fold cross-validation. Journal of Machine "
-    "Learning Research 5:1089-1105, 2004."
-)
-HAND = (
-    "Hand DJ, Till RJ. A simple generalisation of the area under the ROC curve for multiple class classification "
-    "problems. Machine Learning 45:171-186, 2001."
-)
-
-
-def _cite(work: str, works: list[str]) -> str:
-    """The mark of a work, as in '[2]'; works are numbered in the order in which they are first cited."""
-    if work not in works:
-        works.append(work)
-    return f"[{works.index(work) + 1}]"
-
 
 def paragraph(summary: dict[str, Any]) -> dict[str, Any]:
-    """Text and references, from the content of the report alone."""
+    """Text and references, from the content of the report alone; the text is that of a template."""
     works: list[str] = []
-    software = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
-    sentences = [
-        _fitted(summary, works),
-        _judged(summary, works),
-        _result(summary["auc"]),
-        *_rates(summary["rates"]),
-        *_compared(summary, works),
-        _checked(summary["diagnosis"]),
-        f"Software: {software}.",
-    ]
-    return {"text": " ".join(sentences), "references": works}
 
+    def cite(work: str) -> str:
+        """The mark of a work, as in '[2]'; works are numbered in the order in which they are first cited."""
+        if work not in works:
+            works.append(work)
+        return f"[{works.index(work) + 1}]"
 
-def _fitted(s: dict[str, Any], works: list[str]) -> str:
-    data = s["data"]
-    classes = ", ".join(f"{entry['rows']:,} of class {quoted(entry['label'])}" for entry in data["classes"])
-    width = "" if data["features"] is None else f" with {counted(data['features'], 'feature')}"
-    grouped = "" if data["groups"] is None else f", in {counted(data['groups']['count'], 'group')} of dependent rows"
-    if s["classifier"] == WEIGHTS:
-        what = "A linear classifier with given weights was judged on"
-    else:
-        what = f"A linear classifier (scikit-learn {_cite(SKLEARN, works)}: {s['model']}) was trained on"
-    return f"{what} {counted(data['rows'], 'row')}{width}{grouped} ({classes})."
-
-
-def _judged(s: dict[str, Any], works: list[str]) -> str:
-    quantity = "area under the ROC curve (AUC)"
-    if "multi_class" in s["auc"]:
-        pairs = s["auc"]["multi_class"] == "ovo"
-        over = f"over all pairs of classes {_cite(HAND, works)}" if pairs else "of each class against the rest"
-        quantity = f"average {quantity} {over}"
-    exact = s["classifier"] in CLOSED_FORM
-    means = "from this one fit in closed form" if exact else "by one Newton step from this one fit"
-    how = HOW.get(s["auc"]["method"], HOW[OTHER]).format(means=means)
-    if s["data"]["groups"]:
-        how += "; with each row its whole group was removed, and the sampling error was clustered over groups"
-    home = f" {s['home']}." if s["home"] else ""
-    work = _cite(FOLDLESS.format(version=s["versions"]["foldless"], home=home), works)
-    posterior = POSTERIOR.format(prior=f"the prior {s['prior']}" if "prior" in s else "a weakly informative prior")
-    if "skipped" not in s["roc"]:
-        posterior += " The ROC curve was modelled as binormal with the same posterior of its area."
-    return (
-        f"The {quantity} that it will have on new data was estimated with foldless {work} from the training data, "
-        f"without setting rows aside. {how}. {posterior}"
-    )
-
-
-def _result(auc: dict[str, Any]) -> str:
-    return (
-        f"The posterior mean of the AUC was {words.rate(auc['auc'])} ({words.percent(auc['level'])} credible "
-        f"interval {words.span(auc['low'], auc['high'])}; probability of an AUC above 0.5: "
-        f"{words.rate(auc['prob_above_chance'])})."
-    )
-
-
-RATES = {
-    "sensitivity": "sensitivity was",
-    "specificity": "specificity",
-    "ppv": "positive predictive value",
-    "npv": "negative predictive value",
-}
-
-
-def _rates(rates: dict[str, Any]) -> list[str]:
-    if "skipped" in rates:
-        return []
-    values = {key: words.estimate(*(rates[key][x] for x in ("mean", "low", "high"))) for key in RATES}
-    listed = ", ".join(f"the {name} {values[key]}" for key, name in RATES.items())
-    return [f"At the classifier's own threshold and a prevalence of {rates['prevalence']:.3g}, {listed}."]
-
-
-def _compared(s: dict[str, Any], works: list[str]) -> list[str]:
-    cv, paper = (s["comparison"].get(key, {}) for key in ("cross_validation", "paper"))
-    sentences = []
-    if "auc" in cv:
-        kept = ", rows of a group kept together" if s["data"]["groups"] else ""
-        sentences.append(
-            f"For comparison, stratified 5-fold cross-validation (seed {cv['seed']}{kept}) gave a mean over folds of "
-            f"{words.estimate(cv['auc'], cv['low'], cv['high'])}, with a t interval from the spread over folds, "
-            f"which ignores that folds share training rows {_cite(BENGIO, works)}."
-        )
-    if "auc" in paper:
-        doubt = ", which tends to be optimistic with this many features" if paper["optimistic"] else ""
-        sentences.append(
-            f"The in-sample estimator CBAUC {_cite(HASSAN, works)} gave {words.rate(paper['auc'])}{doubt}."
-        )
-    return sentences
-
-
-def _checked(diagnosis: dict[str, Any]) -> str:
-    flagged = ", ".join(dict.fromkeys(diagnosis["flagged"]))
-    because = f" ({flagged})" if flagged else ""
-    return f"The checks of foldless gave the verdict “{diagnosis['verdict']}”{because}."
+    text = page.filled_in_text("methods.txt.j2", s=summary, weights=WEIGHTS, cite=cite)
+    return {"text": text, "references": works}

@@ -32,20 +32,34 @@ def require_extras() -> None:
 
 def rendered(summary: dict[str, Any], pictures: dict[str, str]) -> str:
     """The page from its content; everything but the pictures is escaped by the template engine."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    drawn = {name: Markup(markup) for name, markup in pictures.items()}
+    matrix = _matrix(summary["auc"]) if "pairwise" in summary["auc"] else None
+    template = _environment(escaped=True).get_template(TEMPLATE)
+    return str(template.render(s=summary, pictures=drawn, matrix=matrix))
+
+
+def filled_in_text(template: str, **values: Any) -> str:
+    """A template of plain text filled in, as one paragraph: its line breaks become spaces."""
+    environment = _environment(escaped=False)
+    source, _, _ = environment.loader.get_source(environment, template)
+    return str(environment.from_string(" ".join(source.split())).render(**values)).strip()
+
+
+def _environment(*, escaped: bool) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("foldless.show.report", "."),
-        autoescape=True,
+        autoescape=escaped,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
-    drawn = {name: Markup(markup) for name, markup in pictures.items()}
-    matrix = _matrix(summary["auc"]) if "pairwise" in summary["auc"] else None
-    return environment.get_template(TEMPLATE).render(s=summary, pictures=drawn, matrix=matrix)
+    environment.globals.update(counted=words.counted, estimate=words.estimate, quoted=words.quoted)
+    return environment
 
 
 def _span(row: dict[str, float]) -> str:
