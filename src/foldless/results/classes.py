@@ -79,13 +79,6 @@ class PairwisePosteriors:
         return out
 
 
-AVERAGES = {
-    "ovo": "mean over pairs of classes (Hand and Till)",
-    "ovr": "mean over classes against the rest",
-}
-SHOWN = 6  # pairs that are listed on a card
-
-
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class MulticlassAUCPosterior(AUCPosterior):
     """Posterior of the average AUC of a classifier of more than two classes.
@@ -127,6 +120,8 @@ class MulticlassAUCPosterior(AUCPosterior):
     True
     """
 
+    _card = "multiclass_auc_posterior"
+
     multi_class: str
     classes: tuple[Any, ...]
     counts: tuple[int, ...]
@@ -153,32 +148,6 @@ class MulticlassAUCPosterior(AUCPosterior):
             "against_rest": [_entry({"class": c}, post, level) for c, post in self.against_rest.items()],
             "notes": notes,
         }
-
-    def _repr_html_(self) -> str:
-        from foldless import words
-        from foldless.cards import drawing
-
-        low, high = self.interval()
-        pairs = sorted(self.pairwise, key=lambda pair: self.pairwise[pair].mean)
-        facts = {
-            "average": AVERAGES[self.multi_class],
-            "sd": words.rate(self.sd),
-            "rows": ", ".join(f"{c}: {n}" for c, n in zip(self.classes, self.counts, strict=True)),
-            "method": self.method,
-            "score": str(self.details.get("score", "as given")),
-        }
-        for pair in pairs[:SHOWN]:
-            post = self.pairwise[pair]
-            facts[f"{pair[0]} and {pair[1]}"] = words.estimate(post.mean, *post.interval())
-        rest = len(pairs) - SHOWN
-        return drawing.card(
-            "Average AUC on new data",
-            f"{words.rate(self.mean)}, 95 % interval {words.span(low, high)}",
-            facts,
-            picture=drawing.density(drawing.density_curve(self), chance=0.5),
-            notes=self.notes,
-            remark=f"The {SHOWN} weakest pairs of classes; {rest} others are better." if rest > 0 else "",
-        )
 
 
 def _entry(what: dict[str, Any], post: AUCPosterior, level: float) -> dict[str, Any]:
