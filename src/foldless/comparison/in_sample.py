@@ -4,8 +4,7 @@ With s_ab = w_a'S*w_b, the covariance of the K scores is W'Sigma W = s / Wishart
 
     delta_k = (w_k'(m1* - m0*) + c (W'Sigma W)^(1/2) Z)_k / sqrt(w_k'Sigma w_k),     c^2 = 1/nu0* + 1/nu1*
 
-and every delta_k alone has the law of `foldless.honest.in_sample.separation`. Fixed Sobol points
-take the place of random draws.
+and every delta_k alone has the law of `foldless.honest.in_sample.separation`. Sobol points replace random draws.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class InSampleJoint:
     """Joint posterior of the AUCs of K classifiers."""
 
     delta: Floats  # (DRAWS, K) draws of the separations
-    first: tuple[int, ...]  # for each classifier, one that stands for all with its direction
-    rank: tuple[int, ...]  # place of each classifier in an order that does not depend on how the user names them
+    first: tuple[int, ...]  # for each classifier, the one that represents all with its direction
+    rank: tuple[int, ...]  # position of each classifier in an order that does not depend on that of the user
 
     def correlation(self, a: int, b: int) -> float:
         """Correlation of the two separations under the posterior."""
@@ -52,7 +51,7 @@ class InSampleJoint:
         return Difference.of_draws(first - second)
 
     def prob_best(self) -> Floats:
-        """For each classifier, the probability that it has the largest AUC; those with one direction share it."""
+        """For each classifier, the probability that it has the largest AUC; those with the same direction share it."""
         kept = sorted(set(self.first))
         wins = np.bincount(self.delta[:, kept].argmax(axis=1), minlength=len(kept)) / len(self.delta)
         share = dict(zip(kept, wins, strict=True))
@@ -60,11 +59,7 @@ class InSampleJoint:
 
 
 def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
-    """Joint posterior of classifiers on their training rows.
-
-    The draws must not depend on the order in which the classifiers are named, so they are drawn in an order of their
-    own.
-    """
+    """Joint posterior of classifiers on their training rows; the draws do not depend on the order of `views`."""
     if prior.family == "adaptive":
         raise PriorError(
             "Prior.adaptive() has no joint posterior of two classifiers: use Prior.paper(), or method='loo'."

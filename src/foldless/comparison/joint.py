@@ -68,8 +68,7 @@ class LooJoint:
 
     def _of_two(self, a: int, b: int) -> Difference:
         apart = np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
-        statistics = [self.evidence.statistics[k] for k in (a, b)]
-        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics)
+        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in self.evidence.statistics)
         middle, gap = _wide_grid(LEAST * apart) if in_order else self._fitting_grid(a, b)
         delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
         log_density = (self._order_evidence if in_order else self._margin_evidence)(a, b, delta_a, delta_b)
@@ -80,7 +79,7 @@ class LooJoint:
         return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
 
     def prob_best(self) -> Floats:
-        """For each model, the probability that it has the largest AUC; models that are one share it."""
+        """For each model, the probability that it has the largest AUC; models that rank alike share it."""
         everyone = range(len(self.evidence.statistics))
         kept = [k for k in everyone if not any(self.evidence.same(k, j) for j in range(k))]
         firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in everyone]
@@ -99,9 +98,9 @@ class LooJoint:
         return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df) - 0.5 * np.log(det))
 
     def _order_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
-        """Where a model orders every pair, its margin says little: then the evidence of each model on its own.
+        """The evidence of each model on its own, for models that order every pair: their margins say little.
 
-        What the two share would count twice; the weight 1/(1 + r) lets one model's evidence count once for r = 1.
+        What the two share would count twice; with the weight 1/(1 + r) two models with r = 1 count as one.
         """
         weight = 1 / (1 + max(self.correlation(a, b), 0.0))
         total = np.zeros(delta_a.shape)
@@ -174,7 +173,7 @@ class Judged:
 def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judged:
     """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    # Data and options that are given beside an analysis concern the other models; with no other they are refused.
+    # X, y and options apply to the models that are not analyses; if all are, `analysed` refuses them.
     alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
         name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
@@ -227,7 +226,7 @@ def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
 
 
 def _emit(analyses: Mapping[str, Analysis]) -> None:
-    """Each warning once; with the name of its model where it is not about the method."""
+    """Give each warning once, with the name of its model unless it is about the method."""
     seen: set[str] = set()
     for name, each in analyses.items():
         for warning in each.warnings:

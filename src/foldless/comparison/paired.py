@@ -1,4 +1,4 @@
-"""How the errors of several estimates from the same rows go together, and which model is best."""
+"""How the errors of several estimates from the same rows vary together, and which model is best."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def spread_out(count: int, dimensions: int) -> Floats:
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random(count)
-    # The first point is the corner 0 and the others are multiples of 1/count: move them to the middle of their cells.
+    # All coordinates are multiples of 1/count, from 0 on: move the points to the middle of their cells.
     return np.asarray(points + 0.5 / count)
 
 
@@ -56,7 +56,7 @@ class PairedEvidence:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom of the variances: the same for all, since the rows are."""
+        """Degrees of freedom of the variances: the same for all models, as they share the rows."""
         return self.statistics[0].df
 
     def same(self, a: int, b: int) -> bool:
@@ -81,27 +81,23 @@ class _Model:
     statistic: SeparationStatistic
 
     @cached_property
-    def diff(self) -> Floats:
-        return self.removed.differences
-
-    @cached_property
     def deviations(self) -> tuple[Floats, Floats]:
         """Mean difference of every positive and of every negative row against the other class, about its mean."""
-        rows = (self.diff.mean(axis=1), self.diff.mean(axis=0))
-        return rows[0] - rows[0].mean(), rows[1] - rows[1].mean()
+        rows1, rows0 = self.removed.differences.mean(axis=1), self.removed.differences.mean(axis=0)
+        return rows1 - rows1.mean(), rows0 - rows0.mean()
 
     @cached_property
     def effects(self) -> Floats:
         """What each independent unit (row or group) contributes to the smoothed statistic."""
+        diff = self.removed.differences
         sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
-        bandwidth = BANDWIDTH * sum(self.diff.shape) ** (-1 / 3) * sd
-        smooth = ndtr(self.diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(self.diff)
-        return self._contributions(smooth)
+        bandwidth = BANDWIDTH * sum(diff.shape) ** (-1 / 3) * sd
+        return self._contributions(ndtr(diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(diff))
 
     @cached_property
     def rank_effects(self) -> Floats:
         """The same for the share of ordered pairs."""
-        return self._contributions(np.sign(self.diff))
+        return self._contributions(np.sign(self.removed.differences))
 
     def _contributions(self, smooth: Floats) -> Floats:
         each = [smooth.mean(axis=1), smooth.mean(axis=0)]
@@ -145,9 +141,9 @@ def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationS
 def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
     """The estimates at their common level, but with the differences that the shares of ordered pairs have.
 
-    The smoothed estimate gains precision from the shape of the scores, and errs by it. Both models see the same rows,
-    so most of the noise of ranks drops out of a difference, while an error from different shapes stays. A model that
-    orders all pairs or none has no finite rank estimate: then all are left as they are.
+    The smoothed estimate gains precision from the shape of the scores, and is biased by it. All models see the same
+    rows, so most of the noise in ranks cancels in a difference, while a bias from different shapes does not. A model
+    that orders all pairs or none has no finite rank estimate: then all estimates are left unchanged.
     """
     if any(s.pair_auc in (0.0, 1.0) or np.isinf(s.estimate) for s in statistics):
         return list(statistics)
@@ -159,7 +155,7 @@ def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[Sep
 
 def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
-    if np.array_equal(a.diff, b.diff) or _rank_alike(a, b):
+    if np.array_equal(a.removed.differences, b.removed.differences) or _rank_alike(a, b):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)
@@ -178,9 +174,9 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
 
 
 def _rank_alike(a: _Model, b: _Model) -> bool:
-    """Whether the fits point the same way; their honest scores may differ, as models of one column do.
+    """Whether the fits have the same direction; their honest scores may still differ, as with a single column.
 
-    Within the classes: fits that meet their labels exactly agree on them, whichever way they point.
+    Scores are compared within the classes: all fits that reproduce the labels exactly agree between the classes.
     """
     z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (a, b)]
     x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
@@ -197,7 +193,7 @@ def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
 def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
     """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
 
-    Only pairs of one row of each class are at hand; they stand for all pairs.
+    Estimated from the pairs with one row of each class.
     """
     norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (a, b)]
     shares = [np.sqrt(m.statistic.noise_share) for m in (a, b)]
@@ -213,7 +209,7 @@ def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
 def _with_noise(R: float, shared: float, own_a: float, own_b: float) -> float:
     """r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)).
 
-    At most so large that the difference of the two varies by what the rows alone make it vary: noise adds to that.
+    Capped so that the difference of the two varies at least as much as the rows alone make it vary.
     """
     inflation = np.sqrt((1 + own_a) * (1 + own_b))
     return float(np.clip((R + shared) / inflation, -1.0, 1 - max(1 - R, 0.0) / inflation))
@@ -250,10 +246,10 @@ def typical_gap(separation: Any) -> Any:
 
 
 def wins(evidence: PairedEvidence) -> Floats:
-    """How often each of the models, all different, comes out best, from draws of all their differences at once.
+    """How often each of the models, all different, is best, from draws of all their differences at once.
 
-    The law is that of `foldless.comparison.joint` for every two of them, with the covariance of the estimates taken at
-    the estimates: so K models cost little more than two.
+    For any two of them the law is that of `foldless.comparison.joint`, but with the covariance taken at the estimates,
+    so that K models cost little more than two.
     """
     K = len(evidence.statistics)
     if K == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
+from itertools import permutations
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -16,14 +17,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from foldless import checks
+from foldless import checks, words
 from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
+from foldless.honest.classes import LOG_ODDS, log_odds
+from foldless.honest.design import Ints
 from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.auc import AUCPosterior
-from foldless.search.assess import average_auc
 from foldless.search.paths import Study
 from foldless.search.run import SearchOutcome, SearchSettings, run
 
@@ -237,12 +239,12 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         index = self.refit(search.results) if callable(self.refit) else search.best
         chosen = _chosen(index, search)
         self.best_index_, self.best_params_ = int(index), search.candidates[index]
-        self.best_posterior_ = _with_note(chosen.assessment.posterior, search)
+        self.best_posterior_ = _with_note(chosen.posterior, search)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if self.refit:
-            self.best_estimator_ = chosen.fitted.estimator()
+            self.best_estimator_ = chosen.estimator()
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
@@ -320,7 +322,7 @@ def _chosen(index: Any, search: SearchOutcome) -> Any:
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
     outcome = search.outcomes[index]
-    if outcome.assessment is None or outcome.fitted is None:
+    if outcome.error is not None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
     return outcome
 
@@ -333,3 +335,46 @@ def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:
         f"means is expected to lie {search.optimism:.3f} too high for that reason alone."
     )
     return replace(posterior, notes=(*posterior.notes, note))
+
+
+def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class: str, sample_weight: Any) -> float:
+    """Mean over ordered pairs of classes ("ovo"), or over classes against the rest ("ovr"), of the AUC of a score.
+
+    `decisions` (N, K) come from ``decision_function``; `kind` is ``details["score"]`` of the posterior. Equal to
+    ``sklearn.metrics.roc_auc_score(average="macro")`` on `predict_proba` where `kind` says that rows are ranked by
+    odds; that function takes nothing but probabilities, and this one also decision values.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    codes = codes_of(y, np.asarray(classes).tolist())
+    z = np.asarray(decisions, dtype=np.float64)
+    z = log_odds(z.T).T if kind == LOG_ODDS else z
+    checks.same_length(len(z), codes.size)
+    weight = np.ones(codes.size) if sample_weight is None else checks.as_row_weights(sample_weight, codes.size)
+
+    def auc(score: int, rows: Any) -> float:
+        return float(roc_auc_score(codes[rows] == score, z[rows, score], sample_weight=weight[rows]))
+
+    if multi_class == "ovr":
+        return float(np.mean([auc(k, slice(None)) for k in range(z.shape[1])]))
+    return float(np.mean([auc(a, np.isin(codes, (a, b))) for a, b in permutations(range(z.shape[1]), 2)]))
+
+
+def codes_of(y: Any, classes: list[Any]) -> Ints:
+    """Class of each row as its place in `classes`; every class must have rows."""
+    place = {label: k for k, label in enumerate(classes)}
+    values = checks.label_vector(y).tolist()
+    strangers = sorted({str(v) for v in values if v not in place})
+    if strangers:
+        raise InputError(
+            f"y has unknown labels: {words.listed(strangers)}; the classes are {words.listed(classes)}: "
+            f"score rows of these classes only."
+        )
+    codes = np.array([place[v] for v in values], dtype=np.intp)
+    counts = np.bincount(codes, minlength=len(classes))
+    if not counts.all():
+        raise InputError(
+            f"y has no rows of class {classes[int(counts.argmin())]!r}, and the average AUC is over all of "
+            f"{words.listed(classes)}: score rows of every class."
+        )
+    return codes
