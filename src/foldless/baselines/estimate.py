@@ -89,7 +89,7 @@ class AUCEstimate(float):
         details: Mapping[str, Any] | None = None,
     ) -> AUCEstimate:
         self = super().__new__(cls, value)
-        frozen = MappingProxyType({key: _frozen(item) for key, item in (details or {}).items()})
+        frozen = MappingProxyType({key: _read_only(item) for key, item in (details or {}).items()})
         fields = {"method": method, "se": se, "details": frozen, "_bounds": bounds, "_reason": reason}
         for name, item in fields.items():
             object.__setattr__(self, name, item)
@@ -126,7 +126,7 @@ class AUCEstimate(float):
         return max(0.0, float(low)), min(1.0, float(high))
 
 
-def _frozen(item: Any) -> Any:
+def _read_only(item: Any) -> Any:
     if not isinstance(item, np.ndarray):
         return item
     item = item.copy()

@@ -14,7 +14,6 @@ from foldless.baselines.scores import (
     Rows,
     Sample,
     as_count,
-    as_groups,
     as_sample,
     direction_scores,
     fewest_rows,
@@ -35,9 +34,8 @@ Split = tuple[Rows, Rows]
 # 3. The curve is integrated from its first to its last point, without the corners (0, 0) and (1, 1).
 #
 # With few training rows the first dominates: the full model separates its training scores, and most held-out scores
-# fall into the gap, where there is no threshold. At 10 % of the ovarian data (60 splits, the same for all figures) 85 %
-# of them did, and the mean was 0.64; with the corners added 0.66; with each fold's own scores as thresholds 0.96; by
-# the textbook 0.95.
+# fall into the gap, where there is no threshold. At 10 % of the ovarian data (60 splits) 85 % of them did: the mean was
+# 0.64, with the corners 0.66, with each fold's own scores as thresholds 0.96, by the textbook 0.95.
 
 
 def full_model_thresholds(sample: Sample) -> Floats:
@@ -83,7 +81,8 @@ def cv_auc(
 
     The interval is Student's t over the ``folds * repeats`` values, as usually reported. It is too narrow: the folds
     share training rows, so their values are correlated, and no unbiased estimate of their variance exists (Bengio and
-    Grandvalet). Where all folds agree it is a point.
+    Grandvalet). Where all folds agree it is a point. ``details["values"]`` of the result are the averaged values in
+    order: of the folds, or of the repeats when pooled.
 
     Parameters
     ----------
@@ -108,11 +107,6 @@ def cv_auc(
         Called as ``progress(done, total)`` after each fit.
     pos_label : label, optional
         The positive class; by default the later one in sorted order.
-
-    Returns
-    -------
-    AUCEstimate
-        With ``details["values"]``, the averaged values in order (folds, or repeats when pooled).
 
     References
     ----------
@@ -171,7 +165,7 @@ def _splits(sample: Sample, folds: int, repeats: int, random_state: Any, groups:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     _refuse_few_rows(sample, folds)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     n_groups = int(codes.max()) + 1
     if n_groups < folds:
         raise InputError(f"expected at least one group per fold, got {n_groups} groups for {folds} folds: use fewer.")
@@ -195,6 +189,6 @@ def _refuse_one_class(sample: Sample, splits: list[Split], *, test_too: bool) ->
         for part, rows in (("training", train), ("test", test)):
             if not sample.has_both_classes(rows) and (part == "training" or test_too):
                 raise InputError(
-                    f"expected both classes in every fold, got a {part} part with one class, as groups keep rows "
-                    f"together: use fewer folds, another random_state, or aggregate='pooled'."
+                    f"expected both classes in every fold, got a {part} part with one class because of the groups: use "
+                    f"fewer folds, another random_state, or aggregate='pooled'."
                 )

@@ -41,8 +41,8 @@ def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = 
 def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     """AUC of held-out scores with the standard error of DeLong, DeLong and Clarke-Pearson.
 
-    With V1_i the share of negatives that positive i beats (ties half) and V0_j the share of positives that beat negative
-    j, ``AUC = mean V1`` and ``var = s^2(V1) / n1 + s^2(V0) / n0``. Both come from midranks in O(N log N) (Sun and Xu).
+    With V1_i the share of negatives that positive i beats (ties count half) and V0_j the share of positives that beat
+    negative j, ``AUC = mean V1`` and ``var = s^2(V1) / n1 + s^2(V0) / n0``, from midranks in O(N log N) (Sun and Xu).
     The interval is symmetric on the logit scale.
 
     Where that variance is zero or undefined (AUC 0 or 1, all scores tied, a class of one row) `se` is None and the
@@ -115,8 +115,8 @@ def newcombe(level: float, *, auc: float, n0: int, n1: int) -> Interval:
 
 
 def _lower_end(auc: float, z: float, n0: int, n1: int) -> float:
-    # auc - theta exceeds z sqrt(V(theta)) at theta = 0 and not at theta = auc, with one crossing between. Bisection also
-    # copes with auc = 1, where theta = 1 is a second, useless root.
+    # auc - theta exceeds z sqrt(V(theta)) at theta = 0 and not at theta = auc, with one crossing between. Bisection
+    # copes with auc = 1 too, where theta = 1 is a second, useless root.
     low, high = 0.0, auc
     for _ in range(60):
         middle = (low + high) / 2
@@ -195,8 +195,8 @@ def ebauc(
 
     References
     ----------
-    L. A. Dalton, "Optimal ROC-based classification and performance analysis under Bayesian uncertainty models", IEEE/ACM
-    Trans. Comput. Biol. Bioinform. 13(4), 2016.
+    L. A. Dalton, "Optimal ROC-based classification and performance analysis under Bayesian uncertainty models",
+    IEEE/ACM Trans. Comput. Biol. Bioinform. 13(4), 2016.
     L. A. Dalton and E. R. Dougherty, "Bayesian minimum mean-square error estimation for classification error, part II",
     IEEE Trans. Signal Process. 59(1), 2011.
 

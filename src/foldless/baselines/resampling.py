@@ -8,16 +8,7 @@ from typing import Any
 import numpy as np
 
 from foldless.baselines.estimate import AUCEstimate, rank_auc
-from foldless.baselines.scores import (
-    Progress,
-    Rows,
-    Sample,
-    as_count,
-    as_groups,
-    as_sample,
-    random_source,
-    run_all,
-)
+from foldless.baselines.scores import Progress, Rows, Sample, as_count, as_sample, random_source, run_all
 from foldless.checks import Floats
 from foldless.errors import InputError
 
@@ -45,7 +36,7 @@ def bootstrap632plus_auc(
         weight = 0.632 / (1 - 0.368 R),   estimate = (1 - weight) A + weight B.
 
     Rows are drawn within each class, so that every replicate has both; a replicate whose out-of-bag rows lack a class
-    does not enter B.
+    does not enter B. ``details``: resubstitution, out_of_bag, overfitting_rate, weight, n_used.
 
     Parameters
     ----------
@@ -55,11 +46,6 @@ def bootstrap632plus_auc(
         Draws the replicates.
     estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
-
-    Returns
-    -------
-    AUCEstimate
-        With ``details``: resubstitution, out_of_bag, overfitting_rate, weight, n_used.
 
     References
     ----------
@@ -77,10 +63,8 @@ def bootstrap632plus_auc(
     """
     sample = as_sample(estimator, X, y, pos_label)
     if min(sample.labels.n0, sample.labels.n1) < 2:
-        raise InputError(
-            f"the bootstrap needs at least two rows of each class, got {sample.labels.n0} and {sample.labels.n1}: "
-            f"a single row is in every replicate and can never be held out; collect more rows."
-        )
+        counts = f"{sample.labels.n0} and {sample.labels.n1}"
+        raise InputError(f"the bootstrap needs at least two rows of each class, got {counts}: collect more rows.")
     bags = _bags(sample, as_count(n_bootstraps, "n_bootstraps", 1), random_state)
     splits = [(bag, np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)) for bag in bags]
     splits = [(bag, out_of_bag) for bag, out_of_bag in splits if sample.has_both_classes(out_of_bag)]
@@ -127,7 +111,8 @@ def loo_auc(
     """AUC of the pooled leave-one-out scores: each row scored by a model fitted without it.
 
     The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks a row of a class has a
-    slightly smaller prior for that class and gives that row a lower score. `leave_pair_out_auc` does not have this bias.
+    slightly smaller prior for that class and gives that row a lower score. `leave_pair_out_auc` is free of this bias.
+    ``details["scores"]`` has the held-out score of each row.
 
     Parameters
     ----------
@@ -138,14 +123,10 @@ def loo_auc(
     estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
 
-    Returns
-    -------
-    AUCEstimate
-        With ``details["scores"]``, the held-out score of each row.
-
     References
     ----------
-    B. J. Parker, S. Günter and J. Bedo, "Stratification bias in low signal microarray studies", BMC Bioinf. 8:326, 2007.
+    B. J. Parker, S. Günter and J. Bedo, "Stratification bias in low signal microarray studies",
+    BMC Bioinformatics 8:326, 2007.
 
     Examples
     --------
@@ -154,7 +135,7 @@ def loo_auc(
     AUCEstimate(1, method='leave-one-out')
     """
     sample = as_sample(estimator, X, y, pos_label, sample_weight)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     _trainable(sample, codes, np.arange(codes.max() + 1)[:, None])
     tasks = [(np.array([g]), rows) for g, rows in enumerate(_parts(codes))]
     scores = np.empty(sample.size)
@@ -181,8 +162,8 @@ def leave_pair_out_auc(
 ) -> AUCEstimate:
     """AUC as the share of pairs (positive, negative) that a model fitted without both ranks correctly.
 
-    ``mean over i, j of [z_i > z_j] + [z_i = z_j] / 2``, both scored by the model fitted without rows i and j, or without
-    their groups. One fit per pair of groups, so n0 * n1 fits without groups.
+    ``mean over i, j of [z_i > z_j] + [z_i = z_j] / 2``, both scored by the model fitted without rows i and j (or
+    without their groups): one fit per pair of groups, n0 * n1 fits if there are none. ``details``: n_pairs, n_refits.
 
     Parameters
     ----------
@@ -192,11 +173,6 @@ def leave_pair_out_auc(
         Chooses those pairs.
     estimator, X, y, groups, sample_weight, n_jobs, progress, pos_label :
         As in `loo_auc`.
-
-    Returns
-    -------
-    AUCEstimate
-        With ``details["n_pairs"]`` and ``details["n_refits"]``.
 
     References
     ----------
@@ -211,7 +187,7 @@ def leave_pair_out_auc(
     (AUCEstimate(1, method='leave-pair-out'), 9)
     """
     sample = as_sample(estimator, X, y, pos_label, sample_weight)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     pairs = _pairs(sample, None if max_pairs is None else as_count(max_pairs, "max_pairs", 1), random_state)
     keys, owner = np.unique(np.sort(codes[pairs], axis=1), axis=0, return_inverse=True)
     _trainable(sample, codes, keys)
@@ -260,6 +236,6 @@ def _trainable(sample: Sample, codes: Rows, left_out: Rows) -> None:
         gone = np.where(repeated, 0, held[left_out]).sum(axis=1)
         if np.any(gone >= np.count_nonzero(rows)):
             raise InputError(
-                f"expected rows of both classes to train on, but leaving out a row (or its group) removes all "
+                f"expected rows of both classes to train on, but leaving out a row (or its group) takes all "
                 f"{np.count_nonzero(rows)} of class {label!r}: collect more rows or groups of that class."
             )

@@ -79,26 +79,21 @@ def _classes(model: Any) -> Array:
         raise EstimatorError(f"expected a fitted classifier, got an unfitted {name}: call fit(X, y) first.") from err
     classes = np.asarray(getattr(model, "classes_", ()))
     if classes.shape != (2,):
-        raise EstimatorError(
-            f"expected a classifier fitted on two classes, got a {name} with {classes.size}: fit it on two classes."
-        )
+        raise EstimatorError(f"expected a classifier fitted on two classes, got a {name} with {classes.size}.")
     return classes
 
 
 def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
     """Scores towards the positive class: decision_function, else the probability of that class."""
+    name = type(model).__name__
     if hasattr(model, "decision_function"):
         scores = np.asarray(_called(model.decision_function, X), dtype=np.float64) * _sign(model, positive_label)
     elif hasattr(model, "predict_proba"):
         column = list(model.classes_).index(positive_label)
         scores = np.asarray(_called(model.predict_proba, X), dtype=np.float64)[:, column]
     else:
-        raise EstimatorError(
-            f"expected decision_function or predict_proba, got a {type(model).__name__} with neither: "
-            f"AUC needs scores, choose a classifier that gives them."
-        )
+        raise EstimatorError(f"expected decision_function or predict_proba, got a {name} with neither.")
     if not np.all(np.isfinite(scores)):
-        name = type(model).__name__
         raise InputError(f"{name} gave NaN or infinite scores: check X for extreme values and rescale it.")
     return scores
 
@@ -124,10 +119,7 @@ def direction_scores(model: Any, X: Any, positive_label: Any) -> tuple[Floats, F
 def _coefficients(model: Any, n_features: int) -> Floats:
     coef = getattr(model, "coef_", None)
     if coef is None:
-        raise EstimatorError(
-            f"expected a linear classifier with coef_, got a {type(model).__name__}: "
-            f"pass a linear one, or use a baseline that needs scores only."
-        )
+        raise EstimatorError(f"expected a linear classifier with coef_, got a {type(model).__name__}.")
     w = np.asarray(coef.toarray() if is_sparse(coef) else coef, dtype=np.float64)
     if w.size != n_features:
         raise EstimatorError(
@@ -180,6 +172,10 @@ class Sample:
         """Whether some of these rows are positive and some negative."""
         return bool(0 < np.count_nonzero(self.positive[rows]) < rows.size)
 
+    def group_codes(self, groups: Any) -> Rows:
+        """Groups as codes 0, 1, ...; without groups every row is its own."""
+        return np.arange(self.size) if groups is None else group_codes(groups, self.size)
+
     def part(self, rows: Rows) -> Any:
         """Rows of X, which may be an array, a sparse matrix, or a pandas or polars frame."""
         return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
@@ -215,11 +211,6 @@ def as_sample(estimator: Any, X: Any, y: Any, pos_label: Any, sample_weight: Any
     target = np.asarray([labels.negative_label, labels.positive_label])[labels.positive.astype(np.intp)]
     weights = None if sample_weight is None else as_row_weights(sample_weight, labels.positive.size)
     return Sample(estimator, table, labels, target, weights)
-
-
-def as_groups(groups: Any, n_rows: int) -> Rows:
-    """Groups as codes 0, 1, ...; without groups every row is its own."""
-    return np.arange(n_rows) if groups is None else group_codes(groups, n_rows)
 
 
 def fewest_rows(labels: Labels) -> tuple[int, Any]:

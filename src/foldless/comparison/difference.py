@@ -26,13 +26,6 @@ class Difference(WithQuantiles):
         Differences in increasing order.
     below : array of shape (K,)
         Probability that the difference is at most each of them, from 0 to 1.
-
-    Examples
-    --------
-    >>> from foldless.comparison.difference import Difference
-    >>> flat = Difference.of([-0.02, 0.06], [0.0, 1.0])
-    >>> round(flat.mean, 3), round(float(flat.cdf(0.0)), 3)
-    (0.02, 0.25)
     """
 
     points: Floats

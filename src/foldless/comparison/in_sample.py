@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri
@@ -61,10 +60,8 @@ class InSampleJoint:
 def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
     """Joint posterior of classifiers on their training rows; the draws do not depend on the order of `views`."""
     if prior.family == "adaptive":
-        raise PriorError(
-            "Prior.adaptive() has no joint posterior of two classifiers: use Prior.paper(), or method='loo'."
-        )
-    given = [_Along(view, view_posterior(view, prior)) for view in views]
+        raise PriorError("Prior.adaptive() has no joint posterior: use Prior.paper(), or method='loo'.")
+    given = [_Along.of(view, prior) for view in views]
     order = sorted(range(len(given)), key=lambda k: given[k].key)
     models = [given[k] for k in order]
     C = np.eye(len(models))
@@ -79,24 +76,21 @@ def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
 
 @dataclass(frozen=True, eq=False)
 class _Along:
-    """One classifier: its view, and the posterior along its weights."""
+    """One classifier with the posterior along its weights, in units in which the posterior scale of the scores is 1."""
 
     view: LinearView
     posterior: ScorePosterior
+    weights: Floats
+    scores: Floats
 
-    @cached_property
+    @classmethod
+    def of(cls, view: LinearView, prior: Prior) -> _Along:
+        posterior = view_posterior(view, prior)
+        return cls(view, posterior, view.w / posterior.unit, (view.scores() - view.intercept) / posterior.unit)
+
+    @property
     def key(self) -> tuple[float, ...]:
-        p = self.posterior
-        return float(p.location), float(p.unit), *self.view.w.tolist()
-
-    @cached_property
-    def weights(self) -> Floats:
-        """In units in which the posterior scale of the scores is 1."""
-        return np.asarray(self.view.w / self.posterior.unit)
-
-    @cached_property
-    def scores(self) -> Floats:
-        return np.asarray((self.view.scores() - self.view.intercept) / self.posterior.unit)
+        return float(self.posterior.location), float(self.posterior.unit), *self.view.w.tolist()
 
 
 def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
@@ -113,13 +107,13 @@ def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
 
 
 def _refuse_incomparable(a: _Along, b: _Along, prior: Prior) -> None:
-    """Classifiers on different columns need a prior that treats these side by side as it treats each on its own."""
+    """Classifiers on different columns need a prior that treats the joined columns as it treats each set alone."""
     scalar = all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale))
     scalar = scalar and (prior.kappa_counts_from_p or prior.family == "known")
     if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not scalar:
         raise PriorError(
-            f"the classifiers see different columns (or the same on another scale), for which {prior.name} has no "
-            f"common posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
+            f"the classifiers see different columns (or differently scaled ones), for which {prior.name} has no joint "
+            f"posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
         )
 
 

@@ -27,17 +27,13 @@ def spread_out(count: int, dimensions: int) -> Floats:
     return np.asarray(points + 0.5 / count)
 
 
-# The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
-# row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
-# (docs/compare.md has the derivation),
+# With I_ij the effect of training row j on the honest score of row i, in units of the spread of the scores, the errors
+# of models a and b have the correlation (derived in docs/compare.md)
 #
-#     cov = R + T_ab,      R    from what every row contributes to both estimates
-#                          T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
-#     r   = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb))
+#     r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)),      R    from what every row contributes to both estimates
+#                                                       T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
 #
-# A pair of rows enters an estimate twice, once as (i, j) and once as (j, i): R holds the products I_ij I_ij, T the
-# products of the two entries. The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the
-# variance of one estimate.
+# The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the variance of one estimate.
 
 SAME = 1e-10  # one minus the correlation of scores, below which two models rank all rows alike
 
@@ -68,9 +64,14 @@ class PairedEvidence:
         parts = (each[np.ix_(kept, kept)] for each in (self.mean_covariance, self.scale_covariance, self.likeness))
         return PairedEvidence(tuple(with_rank_differences([self.statistics[k] for k in kept])), *parts)
 
-    def covariance(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+    def covariance(self, a: int, b: int, delta_a: Any, delta_b: Any) -> Any:
         """Covariance of two estimates when the separations are delta_a and delta_b."""
-        return np.asarray(self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b)
+        return self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b
+
+    def covariances(self, a: int, b: int, delta_a: Any, delta_b: Any) -> tuple[Any, Any, Any]:
+        """Both variances, and the covariance."""
+        variances = self.covariance(a, a, delta_a, delta_a), self.covariance(b, b, delta_b, delta_b)
+        return *variances, self.covariance(a, b, delta_a, delta_b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +110,7 @@ class _Model:
 
     @cached_property
     def influence(self) -> tuple[Floats, Floats]:
-        """I_ij of positive rows i and I_ji of negative rows j, for all such pairs, as parts of the statistic.
-
-        With groups: of their sums over groups i, under removal of groups j.
-        """
+        """I_ij and I_ji for all pairs of a positive row (or group) i and a negative one j, as parts of the estimate."""
         r = self.removed
         on1 = r.without_pair1 - r.loo[r.rows1][:, None]
         on0 = r.without_pair0 - r.loo[r.rows0]
@@ -221,7 +219,7 @@ def _correlation(x: Floats, y: Floats) -> float:
 
 
 def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tuple[Floats, Floats]:
-    """Influence on the rows of a group, summed, of the removal of each other group."""
+    """Influence of each group on every other group: the sum over its rows."""
     _, first1, code1 = np.unique(groups1, return_index=True, return_inverse=True)
     _, first0, code0 = np.unique(groups0, return_index=True, return_inverse=True)
     member1 = (code1 == np.arange(first1.size)[:, None]).astype(np.float64)
@@ -229,15 +227,15 @@ def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tupl
     return member1 @ on1[:, first0], on0[first1] @ member0.T
 
 
-# The separation along the difference of two classifiers' directions is typically LEAST where both are at chance, and
-# grows to SHARE of their own separation; its law has Cauchy tails. See docs/compare.md.
+# The separation along the difference of two classifiers' directions is typically LEAST if both are at chance, and grows
+# to SHARE of their own separation; its law has Cauchy tails (docs/compare.md).
 LEAST, SHARE, TAIL_DF = 0.1, 0.4, 1.0
 DRAWS = 1 << 13
 
 
-def center(statistic: SeparationStatistic) -> Floats:
+def center(statistic: SeparationStatistic) -> float:
     """The estimate, within the range of the prior."""
-    return np.asarray(np.clip(statistic.estimate, LOW, HIGH))
+    return float(np.clip(statistic.estimate, LOW, HIGH))
 
 
 def typical_gap(separation: Any) -> Any:
@@ -254,7 +252,7 @@ def wins(evidence: PairedEvidence) -> Floats:
     K = len(evidence.statistics)
     if K == 1:
         return np.ones(1)
-    estimate = np.array([float(center(s)) for s in evidence.statistics])
+    estimate = np.array([center(s) for s in evidence.statistics])
     V = evidence.mean_covariance + evidence.scale_covariance * np.multiply.outer(estimate, estimate)
     V = V * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
     contrasts = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]

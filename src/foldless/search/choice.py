@@ -82,14 +82,7 @@ def rows_of(scores: ClassScores, codes: Ints) -> Ints:
     """Which rows were evaluated: candidates of different kinds may be judged on subsets of different sizes."""
     if scores.codes.size == codes.size:
         return np.arange(codes.size)
-    most = int(np.bincount(scores.codes).max()) * scores.counts.size
-    rows = evaluated_rows(codes, most)
-    if not np.array_equal(codes[rows], scores.codes):
-        raise InputError(
-            f"the {scores.codes.size} evaluated rows are not the expected subset of at most {most}: this is a bug in "
-            f"foldless, please report it with the number of rows per class, {np.bincount(codes).tolist()}."
-        )
-    return rows
+    return evaluated_rows(codes, int(np.bincount(scores.codes).max()) * scores.counts.size)
 
 
 # ---- The joint law of the AUCs, and the choice.
@@ -125,13 +118,13 @@ class JointAUC:
         return np.where(gap == 0, 0.5, ndtr(z))
 
     def optimism(self) -> float:
-        """How far the largest of the K means is expected to lie above the AUC of the candidate that has it.
+        """How far the largest of the K means is expected to exceed the AUC of its candidate.
 
             E[ e_k* ],    k* = argmax (truth + e),    e ~ N(0, covariance)
 
-        The spread of the observed means is itself partly noise; the truth is therefore taken as those means, drawn
-        together about their average by the factor max(0, 1 - tr(S) / |means|^2), both about the average (James and
-        Stein). Fixed draws in pairs +-e: the same answer every time, and never below zero.
+        The spread of the means is partly noise, so the truth is taken as the means shrunk towards their average by
+        max(0, 1 - tr(S) / |means|^2), both centred (James and Stein). The draws are fixed, in pairs +-e: the answer is
+        always the same, and never negative.
         """
         if self.mean.size < 2:
             return 0.0
@@ -139,7 +132,7 @@ class JointAUC:
         noise, size = float(np.trace(S) - S.mean() * self.mean.size), float(about @ about)
         keep = max(0.0, 1.0 - noise / size) if size > 0 else 0.0
         truth = self.mean.mean() + keep * about
-        values, vectors = np.linalg.eigh(self.covariance)
+        values, vectors = np.linalg.eigh(S)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         errors = np.random.default_rng(SEED).standard_normal((DRAWS, self.mean.size)) @ root.T
         up, down = (truth + errors).argmax(axis=1), (truth - errors).argmax(axis=1)
@@ -156,9 +149,8 @@ def ranks(means: Floats) -> Any:
 def simplest(best: int, candidates: list[Params], joint: JointAUC, level: float) -> int:
     """Position, among the judged `candidates`, of the most regularised one that is not credibly worse than the best.
 
-    Only candidates that set everything else as the best one does are compared: strengths of different models, or of
-    one model on different features, are not on one scale. "Credibly worse": the probability that the best has the
-    larger AUC is at least `level`, errors on shared rows taken into account.
+    Credibly worse: the best has the larger AUC with probability `level` or more. Only candidates that agree with the
+    best in all other parameters are compared, as strengths of different models are not on one scale.
     """
     name = strength_of(candidates[best])
     if name is None:

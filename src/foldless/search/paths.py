@@ -22,7 +22,7 @@ from foldless.honest.families import Objective, describe
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.removal import MATERIAL, Removed, problem_at
+from foldless.honest.removal import MATERIAL, problem_at
 from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
@@ -68,8 +68,8 @@ class Study:
         for name in checks.distinct(values).tolist():
             if not weight[values == name].any():
                 raise InputError(
-                    f"sample_weight is 0 for every row of class {name!r}, which leaves nothing to learn it from: give "
-                    f"some rows of each class a positive weight, or leave that class out."
+                    f"sample_weight is 0 for every row of class {name!r}: give some rows of each class a positive "
+                    f"weight, or leave that class out."
                 )
         return weight
 
@@ -207,7 +207,8 @@ class Stage:
             return None
         labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)
         try:
-            removed = self._removed_at(objective, solution)
+            problem = problem_at(labels.positive, objective, design, solution)
+            removed = removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
@@ -221,11 +222,6 @@ class Stage:
             return optimum(self.rotation.turned(objective, fit), design)[1], None
         factor = Factor.at(objective, design, fit.scores)
         return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
-
-    def _removed_at(self, objective: Objective, solution: Optimum) -> Removed:
-        """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
-        problem = problem_at(self.view.labels.positive, objective, self.rotation.design, solution)
-        return removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
 
     def fitted(self, params: Params, objective: Objective, fit: Fit) -> Any:
         """The scikit-learn estimator of a visited strength; built on request, as only one candidate is chosen."""

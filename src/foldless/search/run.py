@@ -19,30 +19,10 @@ from foldless.search.choice import JointAUC, ranks, simplest
 from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family
 
 
-@dataclass(frozen=True)
-class SearchSettings:
-    """The parameters of `FoldlessSearch` that say how to search, checked."""
-
-    rule: str
-    level: float
-    n_jobs: Any
-    error_score: Any
-    progress: Any
-
-    def __post_init__(self) -> None:
-        if self.rule not in ("best", "simplest"):
-            raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
-        if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
-            raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
-        checks.in_open_interval(self.level, "level")
-        as_progress(self.progress)
-
-
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
     """The result of a search, from which `FoldlessSearch` takes its attributes."""
 
-    candidates: list[Params]
     outcomes: list[Outcome]
     results: dict[str, Any]
     best: int
@@ -53,9 +33,20 @@ class SearchOutcome:
         return "shared" if all(outcome.path == "shared" for outcome in self.outcomes) else "general"
 
 
-def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcome:
-    """Try all candidates and choose one."""
-    candidates = expand(param_grid)
+def check_settings(settings: Any) -> None:
+    """Check the parameters of a `FoldlessSearch` that say how to search."""
+    if settings.rule not in ("best", "simplest"):
+        raise InputError(f"rule must be 'best' or 'simplest', got {settings.rule!r}.")
+    error_score = settings.error_score
+    if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
+        raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
+    checks.in_open_interval(settings.level, "level")
+    as_progress(settings.progress)
+
+
+def run(study: Study, settings: Any) -> SearchOutcome:
+    """Try all candidates and choose one; `settings` is the `FoldlessSearch`, or has its parameters."""
+    candidates = expand(settings.param_grid)
     outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
     judged = _judged(outcomes, candidates, settings.error_score)
     _repeat_warnings(outcomes)
@@ -65,10 +56,10 @@ def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcom
     best = int(np.argmax(joint.mean))
     if settings.rule == "simplest":
         best = simplest(best, [candidates[k] for k in known], joint, settings.level)
-    return SearchOutcome(candidates, outcomes, results, known[best], joint.optimism())
+    return SearchOutcome(outcomes, results, known[best], joint.optimism())
 
 
-def _tried(study: Study, candidates: list[Params], settings: SearchSettings) -> Iterator[Outcome]:
+def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
     single = [Family((k,), (params,)) for k, params in enumerate(candidates)]
