@@ -79,8 +79,8 @@ def _is_default(value: Any, default: Any) -> bool:
 class Analysis:
     """A fitted classifier and its training rows, analysed once; every answer is computed on first use and kept.
 
-    Make it with `foldless.analyse`; `report`, `compare`, `learning_curve` and the displays accept it in place of a
-    classifier, and then nothing is computed twice.
+    Made by `analyse`, which has an example. `report`, `compare`, `learning_curve` and the displays accept it in place
+    of a classifier, so that nothing is computed twice.
 
     Attributes
     ----------
@@ -88,23 +88,6 @@ class Analysis:
         As given to `analyse`.
     options : Options
         The other arguments of `analyse`.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
-    >>> a = fl.analyse(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y)
-    >>> a.auc
-    AUCPosterior(mean=0.983, ...)
-    >>> a.error(threshold=0.5).sensitivity
-    RatePosterior(...)
-    >>> a.verdict
-    'caution'
     """
 
     estimator: Any
@@ -123,7 +106,7 @@ class Analysis:
 
     @property
     def several_classes(self) -> bool:
-        """Whether there are more than two classes."""
+        """More than two classes."""
         return len(self.view.classes) > 2
 
     @property
@@ -469,6 +452,10 @@ def analyse(
     >>> from sklearn.linear_model import RidgeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> a = fl.analyse(RidgeClassifier().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> a.auc
+    AUCPosterior(...)
+    >>> a.error(threshold=0.5).sensitivity
+    RatePosterior(...)
     >>> a.scores.pair_auc > 0.95
     True
     >>> a.verdict
@@ -485,7 +472,11 @@ def analyse(
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
     if not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
-        _refuse_other_lengths(analysis)
+        rows = analysis.view.codes.size
+        if groups is not None:
+            checks.group_codes(groups, rows)
+        if sample_weight is not None:
+            checks.as_row_weights(sample_weight, rows)
     return analysis
 
 
@@ -498,17 +489,6 @@ def analysed(model: Any, X: Any, y: Any, options: Options | None = None) -> Anal
     if surplus:
         raise InputError(f"an Analysis has its data and options already: leave {words.listed(surplus)} out.")
     return model
-
-
-# ---- refusals
-
-
-def _refuse_other_lengths(analysis: Analysis) -> None:
-    rows = analysis.view.codes.size
-    if analysis.options.groups is not None:
-        checks.group_codes(analysis.options.groups, rows)
-    if analysis.options.sample_weight is not None:
-        checks.as_row_weights(analysis.options.sample_weight, rows)
 
 
 def two_classes_only(estimator: Any, function: str) -> EstimatorError:

@@ -113,15 +113,7 @@ def _unit_rule() -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class StudentEffect:
-    """Posterior of an effect under the conjugate model; `df` may be infinite (known covariance).
-
-    Examples
-    --------
-    >>> from foldless.laws.effect import StudentEffect
-    >>> effect = StudentEffect(loc=1.5, spread=0.3, df=20)
-    >>> bool(abs(effect.cdf(effect.ppf(0.9)) - 0.9) < 1e-12)
-    True
-    """
+    """Posterior of an effect under the conjugate model; `df` may be infinite (known covariance)."""
 
     loc: float
     spread: float
@@ -255,15 +247,6 @@ class GridEffect:
     """Posterior of an effect on sorted `points` with unnormalised log density; zero outside.
 
     The density is linear between the points; cdf and quantiles are exact for that interpolation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from foldless.laws.effect import GridEffect
-    >>> x = np.linspace(-9, 9, 2001)
-    >>> normal = GridEffect(x, -0.5 * x**2)
-    >>> round(float(normal.ppf(0.975)), 4)
-    1.96
     """
 
     points: Floats

@@ -92,18 +92,7 @@ TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps  # keep the decision at a 
 
 
 def own_threshold(estimator: Any) -> float:
-    """0 for most classifiers; where a wrapper moved it, its threshold in units of ``decision_function``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = FixedThresholdClassifier(LinearDiscriminantAnalysis(), threshold=0.2).fit(X[:60, :5], y[:60])
-    >>> round(own_threshold(model), 3)
-    -1.386
-    """
+    """0 for most classifiers; where a wrapper moved it, its threshold in units of ``decision_function``."""
     wrapper = moved_by(estimator)
     if wrapper is None:
         return 0.0

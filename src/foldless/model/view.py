@@ -104,20 +104,6 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
     dropped get weight zero. ``decision_function(row) = weights @ x + intercepts`` is verified on the data.
 
     `estimator`, X, y and `pos_label` are as in `auc_posterior`; more than two classes are refused unless `several`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.feature_selection import SelectKBest
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> X = np.array([[0.0, 5, 1], [1, 3, 0], [2, 4, 1], [3, 5, 0]])
-    >>> y = [0, 0, 1, 1]
-    >>> view = take_apart(make_pipeline(SelectKBest(k=1), LogisticRegression()).fit(X, y), X, y)
-    >>> view.X.shape, np.flatnonzero(view.w).tolist()
-    ((4, 3), [0])
-    >>> view.notes[0]
-    "step 'selectkbest' (SelectKBest) saw y: the weights were mapped back to the 3 columns before it."
     """
     if isinstance(estimator, type):
         raise EstimatorError(f"{EXPECTED}, got the class {estimator.__name__}: pass {estimator.__name__}().fit(X, y).")
@@ -348,7 +334,7 @@ def same_names(fitted: list[str], given: list[str]) -> None:
         parts += [f"unexpected {words.listed(unexpected)}"] * bool(unexpected)
         raise EstimatorError(f"the columns of X are not those seen in fit: {'; '.join(parts)}. Pass the same columns.")
     if fitted != given:
-        raise EstimatorError("the columns of X are not in the order seen in fit: pass X[estimator.feature_names_in_].")
+        raise EstimatorError("the columns of X are in another order than in fit: pass X[estimator.feature_names_in_].")
 
 
 def _as_vector(w: Any, X: Any) -> Floats:
@@ -378,6 +364,6 @@ def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
 
 def _note_on_unknown(step: str) -> str:
     return (
-        f"step {step} is not scikit-learn's and is assumed not to use y; if it does, the answer is optimistic: "
+        f"step {step} is not scikit-learn's and is assumed not to use y; if it uses y, the answer is optimistic: "
         f"then {WAY_OUT}"
     )
