@@ -109,7 +109,7 @@ def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
 def _refuse_incomparable(a: _Along, b: _Along, prior: Prior) -> None:
     """Classifiers on different columns need a prior that treats the joined columns as it treats each set alone."""
     scalar = all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale))
-    scalar = scalar and (prior.kappa_counts_from_p or prior.family == "known")
+    scalar = scalar and (prior.kappa is None or prior.family == "known")
     if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not scalar:
         raise PriorError(
             f"the classifiers see different columns (or differently scaled ones), for which {prior.name} has no joint "
