@@ -19,7 +19,7 @@ from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
 from foldless.tables.block import ColumnLook, look_at_columns
-from foldless.tables.files import binary
+from foldless.tables.files import binary, open_parquet
 from foldless.tables.parquet import unreadable
 from foldless.words import counted, listed
 
@@ -81,7 +81,7 @@ def opened(
     """The request, while the cluster that reads its files is at hand."""
     why = _why(files, scheduler)
     _refuse_options(ctx, why)
-    sheets = binary.open_parquet(files, why)
+    sheets = open_parquet(files, why)
     options.hints.refuse(options.file)
     roles = roles_of(sheets[0], options)
     unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}

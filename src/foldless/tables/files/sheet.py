@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gzip
-import os
 import re
-import sys
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -182,141 +181,37 @@ class Hints:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """Columns of a file: numbers in one matrix, NaN where there is none; columns that are not numbers beside it.
+    """Columns of a file, in the order asked for."""
 
-    Attributes
-    ----------
-    X : float array of shape (rows, columns), in the order asked for
-    texts : columns of words by name, as polars series; their place in X is NaN
-    strange : columns that are neither, by name, with what they are: 'dates', 'lists'
-    marks : how numbers are written, where they are text
-    """
-
-    X: Any
-    texts: dict[str, Any]
-    strange: dict[str, str]
-    marks: Marks = field(default_factory=Marks)
+    X: Any  # floats; NaN for missing values and throughout columns that do not hold numbers
+    texts: dict[str, Any]  # text columns by name, as polars series
+    strange: dict[str, str]  # other columns by name, with what they hold: 'dates', 'lists'
+    marks: Marks = field(default_factory=Marks)  # how numbers are written, in a text file
 
 
-class Sheet(Protocol):
-    """An opened file; a kind of file has to say `names`, `read_as`, `column` and `load`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sheet(ABC):
+    """An opened file; each kind of file has its own `column` and `load`."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Columns that are features unless the user says otherwise."""
-        ...
+    path: Path
+    names: tuple[str, ...]  # columns that are features unless the user says otherwise
+    read_as: str  # how the file was read, in words
+    others: tuple[str, ...] = ()  # further columns, used only when asked for by name
+    default_target: str | None = None  # the target where the user names none
+    remedy: str = ""  # options to try if the file was read wrongly
 
-    @property
-    def read_as(self) -> str:
-        """How the file was read, in words."""
-        ...
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """Further columns that may be asked for by name."""
-        return ()
-
-    @property
-    def default_target(self) -> str | None:
-        """The target where the user names none."""
-        return None
-
-    @property
-    def remedy(self) -> str:
-        """What to try where the reading looks wrong; empty where nothing can be tried."""
-        return ""
-
+    @abstractmethod
     def column(self, name: str) -> Any:
-        """One column as a polars series of stripped text, null where there is none."""
-        ...
+        """One column as a polars series of stripped text, null where a value is missing."""
 
+    @abstractmethod
     def load(self, names: tuple[str, ...]) -> Loaded:
-        """Many columns as numbers, as far as they are."""
-        ...
+        """Several columns, as numbers where they hold numbers."""
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:
     """A matrix to be filled; its pages are taken from the system as they are filled."""
     return np.empty((rows, columns), dtype=dtype)
-
-
-# ---- What a file is: its first bytes say so, its name only helps with the advice.
-
-READABLE = "a table as CSV, TSV, Parquet or .npz"
-MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"PK\x05\x06": "zip", b"\x93NUMPY": "npy"}
-ADVICE = {
-    "npy": "it holds one array without labels: save both with numpy.savez(file, X=X, y=y)",
-    "spreadsheet": "save the sheet as CSV first",
-    "zip": "unpack it first",
-}
-SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
-
-
-def kind_of(path: Path) -> str:
-    """'text', 'gzip', 'parquet' or 'npz'; anything else is refused with the way out."""
-    if path.is_dir():
-        raise InputError(f"{path} is a directory: expected {READABLE}.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is not a regular file: write its content into one, then name that.")
-    with path.open("rb") as stream:
-        start = stream.read(8)
-    kind = next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), "text")
-    if kind == "zip" and path.suffix.lower() == ".npz":
-        return "npz"
-    if path.suffix.lower() in SPREADSHEETS:
-        kind = "spreadsheet"
-    if kind in ADVICE:
-        raise InputError(f"{path} is not {READABLE}: {ADVICE[kind]}.")
-    _refuse_misnamed(path, kind, start)
-    return kind
-
-
-def _refuse_misnamed(path: Path, kind: str, start: bytes) -> None:
-    suffix = path.suffix.lower()
-    claimed = {".parquet": "parquet", ".pq": "parquet", ".npz": "npz", ".gz": "gzip"}.get(suffix)
-    if claimed is not None and claimed != kind:
-        reason = "is empty" if not start else f"is not a {suffix} file, despite its name"
-        raise InputError(f"{path} {reason}: write it again, or name it after what it holds.")
-
-
-# ---- A limit on memory (``ulimit -v``), looked at before a file is read: where memory ends polars ends the process.
-
-# A table is held up to three times: as it is read, as a matrix, and standardised. The rest is address space for the
-# libraries that are not loaded yet, and for their threads; with less of it polars aborts instead of raising an error.
-COPIES, REST = 3, 1200 * 2**20
-# How much more a table takes in memory than in a packed file, roughly.
-UNPACKED = {"gzip": 4, "parquet": 3}
-
-
-def refuse_beyond_limit(path: Path, kind: str) -> None:
-    """Refuse a table that does not fit into what the limit of this process leaves."""
-    free = left()
-    needed = COPIES * _size(path, kind) + REST
-    if free is not None and needed > free:
-        raise InputError(
-            f"there is not enough memory for {path}: it needs about {needed // 2**20} MiB, and the limit of this "
-            f"process leaves {free // 2**20} MiB: raise it (ulimit -v)."
-        )
-
-
-def left() -> int | None:
-    """Bytes of address space that this process may still take; None without a limit, or where it cannot be known."""
-    if sys.platform != "linux":
-        return None
-    import resource
-
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit == resource.RLIM_INFINITY:
-        return None
-    taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    return max(0, limit - taken)
-
-
-def _size(path: Path, kind: str) -> int:
-    if kind == "npz" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            return sum(entry.file_size for entry in archive.infolist())
-    return UNPACKED.get(kind, 1) * path.stat().st_size
 
 
 # ---- Packed files are unpacked into a scratch file, and bombs refused before they fill the disk.
@@ -343,18 +238,22 @@ def unpack_gzip(path: Path, target: Path) -> Path:
 
 
 def refuse_zip_bomb(path: Path) -> None:
-    """Refuse an archive that would unpack to far more than it holds."""
+    """Refuse an archive that would unpack to far more than its own size."""
+    if unpacked_size(path) > max(HARMLESS, MOST_TIMES * path.stat().st_size):
+        raise InputError(_bomb(path))
+
+
+def unpacked_size(path: Path) -> int:
+    """Bytes in a zip archive once unpacked, as its directory says."""
     try:
         with zipfile.ZipFile(path) as archive:
-            size = sum(entry.file_size for entry in archive.infolist())
+            return sum(entry.file_size for entry in archive.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as err:
         raise InputError(f"{path} is damaged and cannot be unpacked: {err}") from err
-    if size > max(HARMLESS, MOST_TIMES * path.stat().st_size):
-        raise InputError(_bomb(path))
 
 
 def _bomb(path: Path) -> str:
     return (
-        f"{path} unpacks to more than {MOST_TIMES} times its size, as no table of measurements does: if you trust it, "
-        "unpack it yourself first."
+        f"{path} unpacks to more than {MOST_TIMES} times its size, which tables of measurements never do: if you "
+        f"trust the file, unpack it yourself first."
     )

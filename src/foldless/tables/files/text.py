@@ -21,26 +21,20 @@ SAMPLE_ROWS = 200
 TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
 
 
-def read(path: Path, hints: Hints, scratch: Path) -> TextSheet:
-    """Find out how the file is written; nothing but its first lines is kept."""
-    return _described(path, path, hints, scratch)
-
-
-def read_packed(path: Path, hints: Hints, scratch: Path) -> TextSheet:
-    """The same for a file that was packed with gzip."""
-    return _described(path, sheet.unpack_gzip(path, scratch / "unpacked"), hints, scratch)
-
-
-def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSheet:
+def read(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> TextSheet:
+    """Find out how a file, packed with gzip or not, is written; only its first lines are kept."""
+    plain = sheet.unpack_gzip(path, scratch / "unpacked") if packed else path
     text = as_utf8(plain, hints.encoding, scratch, path)
-    return TextSheet(path, text, layout_of(text.path, hints, path))
+    layout = layout_of(text.path, hints, path)
+    read_as = f"{layout.words}, {familiar_name(text.encoding)}"  # such as 'semicolon, decimal comma, Latin-1'
+    remedy = f"it was read as {read_as}; --sep, --decimal, --thousands and --encoding change that"
+    return TextSheet(path=path, names=layout.header, read_as=read_as, remedy=remedy, text=text, layout=layout)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TextSheet(Sheet):
-    """A text table."""
+    """A CSV or TSV file."""
 
-    path: Path
     text: Text
     layout: Layout
 
@@ -49,21 +43,6 @@ class TextSheet(Sheet):
             self._fail("its header cannot be understood")
         if self._rows == 0:
             raise InputError(f"{self.path} has a header but no rows.")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The header."""
-        return self.layout.header
-
-    @property
-    def read_as(self) -> str:
-        """Such as 'semicolon, decimal comma, Latin-1'."""
-        return f"{self.layout.words}, {familiar_name(self.text.encoding)}"
-
-    @property
-    def remedy(self) -> str:
-        """The options that change how the file is read."""
-        return f"it was read as {self.read_as}; --sep, --decimal, --thousands and --encoding change that"
 
     @cached_property
     def _columns(self) -> list[str]:
@@ -81,7 +60,6 @@ class TextSheet(Sheet):
         return int(self._tried(lambda: self._scan().select(pl.len()).collect().item()))
 
     def column(self, name: str) -> Any:
-        """One column as stripped text."""
         return stripped(self._texts([name])[name]).alias(name)
 
     def load(self, names: tuple[str, ...]) -> Loaded:
