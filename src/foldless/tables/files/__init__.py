@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from foldless.errors import InputError
 from foldless.tables import parquet
-from foldless.tables.files import binary, sheet, text
+from foldless.tables.files import binary, sheet
 from foldless.tables.files.sheet import Hints, Loaded, Sheet
 
 __all__ = ["Hints", "Loaded", "Sheet", "open_parquet", "opened"]
@@ -42,10 +42,16 @@ class Kind:
     advice: str = ""
 
 
-TEXT = Kind(read=text.read, takes_hints=True)
-GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(text.read, packed=True), takes_hints=True, growth=4)
+def _read_text(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> Sheet:
+    from foldless.tables.files import text  # loads polars: only once the memory limit has been checked
+
+    return text.read(path, hints, scratch, packed)
+
+
+TEXT = Kind(read=_read_text, takes_hints=True)
+GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(_read_text, packed=True), takes_hints=True, growth=4)
 PARQUET = Kind((b"PAR1",), parquet.SUFFIXES, binary.read_parquet, growth=3)
-ARCHIVE = Kind(suffixes=(".npz",), read=binary.read_archive)  # a zip file, told from others by its name
+ARCHIVE = Kind(suffixes=(".npz",), read=binary.read_archive)  # a zip file, distinguished from others by its suffix
 ZIP = Kind((b"PK\x03\x04", b"PK\x05\x06"), advice="unpack it first")
 ARRAY = Kind((b"\x93NUMPY",), advice="it holds one array without labels: save both with numpy.savez(file, X=X, y=y)")
 SPREADSHEET = Kind(suffixes=(".xlsx", ".xls", ".xlsm", ".ods"), advice="save the sheet as CSV first")

@@ -1,4 +1,4 @@
-"""Files that say themselves what is a number: Parquet, alone or several as one table, and NumPy archives."""
+"""Files with typed columns: Parquet, one file or several as one table, and NumPy archives."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ParquetSheet(Sheet):
 
 
 def _as_text(column: Any) -> Any:
-    """An Arrow column as a polars series of text; null where it says nothing."""
+    """An Arrow column as a polars series of text; null where a value is missing."""
     import polars as pl
 
     return stripped(pl.Series(pl.from_arrow(parquet.decoded(column))).cast(pl.String))
@@ -95,7 +95,7 @@ def as_one_table(paths: tuple[Path, ...]) -> tuple[ParquetSheet, ...]:
     for other in sheets[1:]:
         _refuse_other_columns(other, sheets[0])
     if not sum(one.rows for one in sheets):
-        raise InputError(f"{paths[0]} has columns but no rows{', nor have the others' * (len(paths) > 1)}.")
+        raise InputError(f"{paths[0]} has columns but no rows{', like the others' * (len(paths) > 1)}.")
     return sheets
 
 
@@ -104,7 +104,7 @@ def _refuse_other_columns(sheet: ParquetSheet, first: ParquetSheet) -> None:
         more = [name for name in one.names if name not in set(other.names)]
         if more:
             raise InputError(
-                f"{one.path} has {listed(more)} and {other.path} has not: files that make one table need the same "
+                f"{one.path} has {listed(more)} but {other.path} does not: files that make one table need the same "
                 f"columns."
             )
 
@@ -198,7 +198,7 @@ class ArchiveSheet(Sheet):
                 f"array '{name}' of {self.path} has the shape {values.shape}: expected one value for each of the "
                 f"{len(self.X)} rows of X."
             )
-        return stripped(pl.Series(name, [_written(v) for v in values.tolist()], dtype=pl.String))
+        return stripped(pl.Series(name, [_as_word(v) for v in values.tolist()], dtype=pl.String))
 
     def load(self, names: tuple[str, ...]) -> Loaded:
         if names == self.names:
@@ -207,7 +207,7 @@ class ArchiveSheet(Sheet):
         return Loaded(self.X[:, [places[name] for name in names]], {}, {})
 
 
-def _written(value: Any) -> str:
+def _as_word(value: Any) -> str:
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
@@ -219,8 +219,8 @@ def _array(path: Path, name: str) -> Any:
         why = "holds Python objects, which are never unpickled" if "pickle" in str(err) else "cannot be read"
         raise InputError(f"array '{name}' of {path} {why}: save it as numbers or as text.") from err
     except MemoryError as err:
-        raise InputError(f"array '{name}' of {path} is larger than the memory there is.") from err
-    if not isinstance(array, np.ndarray):  # a member that is no array comes as bytes
+        raise InputError(f"array '{name}' of {path} does not fit into memory.") from err
+    if not isinstance(array, np.ndarray):  # members that are not arrays come as bytes
         raise InputError(f"'{name}' of {path} is not an array: {SAVED_BY}.")
     return array
 
@@ -237,7 +237,7 @@ def _names(path: Path, held: tuple[str, ...], width: int) -> tuple[str, ...]:
     given = next((name for name in NAMES if name in held), None)
     if given is None:
         return tuple(f"x{k}" for k in range(width))
-    names = tuple(_written(v).strip() for v in _array(path, given).ravel().tolist())
+    names = tuple(_as_word(v).strip() for v in _array(path, given).ravel().tolist())
     if len(names) != width:
         raise InputError(f"array '{given}' of {path} has {len(names)} names for the {width} columns of X.")
     refuse_repeated(names, path)

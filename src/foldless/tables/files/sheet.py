@@ -1,4 +1,4 @@
-"""`Sheet`, what every kind of file provides, and what reading one takes: numbers, kinds, unpacking, memory."""
+"""`Sheet`, the interface of every kind of file, and what readers share: numbers written as text, unpacking."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 
 from foldless.errors import InputError
 
-# ---- How numbers are written: the decimal mark, the mark between thousands, and what the first rows suggest.
+# ---- How numbers are written: the decimal mark and the mark between thousands, chosen or guessed from the first rows.
 
-# What may stand between thousands, by the name that the user gives it; people and programs write several spaces.
+# Marks between thousands, by the name that the user gives them; there are several kinds of spaces and apostrophes.
 THOUSANDS = {".": ".", ",": ",", "space": " \u00a0\u202f\u2009", "'": "'\u2019"}
 NAMES = {".": "point", ",": "comma", "space": "space", "'": "apostrophe"}
 DECIMALS = {mark: rf"[-+]?\d*[{mark}]\d+(?:[eE][-+]?\d+)?" for mark in ".,"}
@@ -28,9 +28,9 @@ COMMA_NUMBER = r"^([-+]?\d*),(\d+(?:[eE][-+]?\d+)?)$"
 
 @dataclass(frozen=True)
 class Marks:
-    """'.' or ',' for decimals; the name of the mark between thousands, None where there is none.
+    """'.' or ',' for decimals, and the name of the mark between thousands, if any.
 
-    `certain` is False where no cell was seen that tells whether a mark is for decimals: '1.020' may be either.
+    `certain` is False if no cell shows what the mark is for: in '1.020' it may be for decimals or for thousands.
     """
 
     decimal: str = "."
@@ -39,30 +39,26 @@ class Marks:
 
     @property
     def words(self) -> str:
-        """The marks as the user reads them."""
+        """The marks in words."""
         between = "" if self.thousands is None else f", thousands {NAMES[self.thousands]}"
         return f"decimal {NAMES[self.decimal]}{between}"
 
     def plain(self, words: Any) -> Any:
-        """An expression of text with each number as Python writes it; under a decimal comma '1.5' becomes no number."""
+        """A polars expression of text with numbers as Python writes them; '1.5' is not one under a decimal comma."""
         import polars as pl
 
         if self.thousands is not None:
-            bare = words.str.replace_all(f"[{THOUSANDS[self.thousands]}]", "")
-            words = pl.when(words.str.contains(self._grouped)).then(bare).otherwise(words)
+            between = f"[{THOUSANDS[self.thousands]}]"
+            grouped = rf"^[-+]?\d{{1,3}}(?:{between}\d{{3}})+(?:[{self.decimal}]\d*)?$"
+            words = pl.when(words.str.contains(grouped)).then(words.str.replace_all(between, "")).otherwise(words)
         if self.decimal == ",":
             unreadable = words.str.replace_all(".", "?", literal=True)
             pointed = words.str.contains(".", literal=True)
             words = pl.when(pointed).then(unreadable).otherwise(words.str.replace(COMMA_NUMBER, "${1}.${2}"))
         return words
 
-    @property
-    def _grouped(self) -> str:
-        between = f"[{THOUSANDS[str(self.thousands)]}]"
-        return rf"^[-+]?\d{{1,3}}(?:{between}\d{{3}})+(?:[{self.decimal}]\d*)?$"
-
     def doubtful(self, words: Any) -> Any:
-        """An expression: whether a column has cells such as '1.020' and '985', and no others."""
+        """A polars expression: whether a column has cells such as '1.020' and '985', and no others."""
         grouped, whole = words.str.contains(f"^{GROUPS[self.decimal]}$"), words.str.contains(f"^{SHORT_WHOLE}$")
         return grouped.any() & whole.any() & (grouped | whole).all()
 
@@ -79,7 +75,7 @@ def chosen(decimal: str | None, thousands: str | None, cells: list[str]) -> Mark
 
 
 def _guessed(cells: list[str], thousands: str | None) -> Marks:
-    """Points decide before commas, and either before cells with three digits behind the mark."""
+    """The mark of clear decimals such as '1.5' or '1,5' (points first), else of cells such as '1.020' or '1,020'."""
     marked = {mark: [cell for cell in cells if re.fullmatch(DECIMALS[mark], cell)] for mark in ".,"}
     clear = [mark for mark in ".," if any(not re.fullmatch(GROUPS[mark], cell) for cell in marked[mark])]
     if clear:
@@ -87,26 +83,18 @@ def _guessed(cells: list[str], thousands: str | None) -> Marks:
     return Marks("," if marked[","] and not marked["."] else ".", thousands, certain=False)
 
 
-def in_doubt(path: Any, name: str, marked: str, whole: str, decimal: str) -> InputError:
-    """Nothing tells what the mark in a column is for."""
-    return InputError(
-        f"{path} has '{marked}' beside '{whole}' in column '{name}', and nothing tells whether the "
-        f"{NAMES[decimal]} marks thousands or decimals: use --thousands '{decimal}' or --decimal '{decimal}'."
-    )
+# ---- Which words are numbers, and which stand for missing values.
 
-
-# ---- Which words are numbers, and which mean that there is none.
-
-# Words for 'nothing' among texts and labels, in lower case. 'none' is not one of them: it may be a class.
+# Words for missing values in columns of text and labels, in lower case. 'none' is not one of them: it may be a class.
 NOTHING = ("", "na", "n/a", "n.a.", "<na>", "#n/a", "nan", "null", "?")
-# ... and among numbers.
+# ... and in columns of numbers.
 NO_NUMBER = (*NOTHING, "none", "nil", ".", "-")
-# As polars compares them: every word in the ways that programs write it.
+# For polars, which compares exactly: each word in the spellings that programs use.
 NO_NUMBER_SPELLED = sorted({f(w) for w in NO_NUMBER for f in (str.lower, str.upper, str.title)} | {"NaN"})
 
 
 def stripped(column: Any) -> Any:
-    """A column of text without padding; null where it says nothing."""
+    """A column of text without padding; null where the value is missing."""
     return _without(column.str.strip_chars(), NOTHING)
 
 
@@ -118,14 +106,14 @@ def _without(column: Any, words: tuple[str, ...]) -> Any:
 
 
 def as_numbers(column: Any, marks: Marks) -> Any | None:
-    """A column of text as Float64, true and false as 1 and 0; None if a word in it is no number."""
+    """A column of text as Float64, true and false as 1 and 0; None if a word in it is not a number."""
     words = _without(column.str.strip_chars(), NO_NUMBER)
     numbers = _parsed(words, marks)
     return numbers if numbers.null_count() == words.null_count() else None
 
 
 def no_numbers(column: Any, marks: Marks) -> Any:
-    """The words of a column that are neither numbers nor mean that there is none."""
+    """The words of a column that are neither numbers nor stand for missing values."""
     words = _without(column.str.strip_chars(), NO_NUMBER)
     return words.filter(words.is_not_null() & _parsed(words, marks).is_null())
 
@@ -138,19 +126,8 @@ def _parsed(words: Any, marks: Marks) -> Any:
     return flags.cast(pl.Float64, strict=False)
 
 
-def numeric_columns(sample: Any, marks: Marks) -> list[bool]:
-    """For each column of text, whether a parser of numbers can be expected to read it as it stands."""
-    import polars as pl
-
-    known = pl.all().is_in(pl.Series(NO_NUMBER_SPELLED).implode())
-    words = sample.select(pl.when(~known).then(pl.all()))
-    numbers = words.select(marks.plain(pl.all())).select(pl.all().cast(pl.Float64, strict=False))
-    lost = zip(words.null_count().row(0), numbers.null_count().row(0), strict=True)
-    return [before == after for before, after in lost]
-
-
 def is_number(text: str) -> bool:
-    """Whether Python reads the text as a number; '1_000' is one in programs only."""
+    """Whether Python reads the text as a number; '1_000' is a number only in programs."""
     if "_" in text:
         return False
     try:
@@ -160,12 +137,12 @@ def is_number(text: str) -> bool:
     return True
 
 
-# ---- `Sheet`: what every kind of file can be asked, and what comes back.
+# ---- `Sheet`: what every kind of file provides.
 
 
 @dataclass(frozen=True)
 class Hints:
-    """What the user chose for a text file; None is guessed."""
+    """What the user chose for a text file; None stands for a guess."""
 
     sep: str | None = None
     encoding: str | None = None
@@ -173,7 +150,7 @@ class Hints:
     thousands: str | None = None
 
     def refuse(self, path: Path) -> None:
-        """Refuse hints for a file that needs none."""
+        """Refuse hints for a file that is not text."""
         for hint in fields(self):
             if getattr(self, hint.name) is not None:
                 raise InputError(f"--{hint.name} is for text files, and {path} is not one: leave it out.")
@@ -210,11 +187,11 @@ class Sheet(ABC):
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:
-    """A matrix to be filled; its pages are taken from the system as they are filled."""
+    """A matrix to be filled; the system provides its memory as it is filled."""
     return np.empty((rows, columns), dtype=dtype)
 
 
-# ---- Packed files are unpacked into a scratch file, and bombs refused before they fill the disk.
+# ---- Packed files are unpacked into a scratch file; zip bombs are refused before they fill the disk.
 
 BLOCK = 2**20
 HARMLESS = 256 * 2**20  # below this many bytes nothing is refused
