@@ -18,6 +18,7 @@ from foldless.findings.finding import Finding
 from foldless.findings.rows import category_starts, exact_copies
 from foldless.honest import rates
 from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior
 from foldless.model.view import take_apart
 
@@ -47,7 +48,7 @@ def test_binormal_against_ranks_is_the_brute_force_jackknife():
     gaps0 = [np.subtract(*both(np.delete(negative, j), positive)) for j in range(13)]
     expected = np.sqrt(8 * np.var(gaps1) + 12 * np.var(gaps0))
     normal, ranks, error = scores.binormal_against_ranks(
-        negative, positive, (positive[:, None] > negative).astype(float)
+        negative, positive, Pairs.of_scores(positive, negative).ranks()
     )
     assert (normal, ranks) == pytest.approx(both(negative, positive), rel=1e-12)
     assert error == pytest.approx(expected, rel=1e-10)

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import kurtosis
 
+from foldless.honest.pairs import Pairs
 from foldless.honest.statistic import separation, statistic_of_scores
 
 
@@ -30,7 +31,7 @@ def test_normal_scores_give_the_normal_separation(distance):
     for _ in range(400):
         a, b = rng.standard_normal(40) + distance, rng.standard_normal(40)
         diff = differences(a, b)
-        smooth.append(auc(separation(diff, spread(a, b))))
+        smooth.append(auc(separation(Pairs.of_differences(diff), spread(a, b))))
         ranks.append(np.mean(diff > 0))
     truth = ndtr(distance / np.sqrt(2))
     assert abs(np.mean(smooth) - truth) < 0.012
@@ -46,22 +47,26 @@ def test_many_scores_of_another_shape_give_their_ranks(n):
     diff = differences(a, b)
     binormal = ndtr(diff.mean() / (np.sqrt(2) * spread(a, b)))
     assert abs(binormal - np.mean(diff > 0)) > 0.03
-    assert auc(separation(diff, spread(a, b))) == pytest.approx(float(np.mean(diff > 0)), abs=0.01)
+    assert auc(separation(Pairs.of_differences(diff), spread(a, b))) == pytest.approx(
+        float(np.mean(diff > 0)), abs=0.01
+    )
 
 
 def test_units_and_sign():
     """Other units change nothing; swapping the classes changes the sign."""
     rng = np.random.default_rng(2)
     a, b = rng.standard_normal(12) ** 3 + 1, rng.standard_normal(20)
-    dhat = separation(differences(a, b), spread(a, b))
-    assert separation(1e6 * differences(a, b), 1e6 * spread(a, b)) == pytest.approx(dhat, rel=1e-9)
-    assert separation(differences(b, a), spread(b, a)) == pytest.approx(-dhat, rel=1e-9)
+    dhat = separation(Pairs.of_differences(differences(a, b)), spread(a, b))
+    assert separation(Pairs.of_differences(1e6 * differences(a, b)), 1e6 * spread(a, b)) == pytest.approx(
+        dhat, rel=1e-9
+    )
+    assert separation(Pairs.of_differences(differences(b, a)), spread(b, a)) == pytest.approx(-dhat, rel=1e-9)
 
 
 def test_ties_count_half():
     """All scores of one class among those of the other, evenly: 0."""
     a = b = np.repeat([0.0, 1.0], 10)
-    assert separation(differences(a, b), spread(a, b)) == pytest.approx(0.0, abs=1e-12)
+    assert separation(Pairs.of_differences(differences(a, b)), spread(a, b)) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_variance_written_out():
@@ -92,4 +97,4 @@ def test_variance_is_the_spread_of_the_estimate(distance):
 def test_scores_that_hardly_vary_within_the_classes():
     """A label among the columns: differences over a vanishing spread overflowed in a check of outliers."""
     diff = np.random.default_rng(0).uniform(1.0, 1.0 + 1e-9, size=(20, 20))
-    assert separation(diff, np.finfo(float).tiny) > 7
+    assert separation(Pairs.of_differences(diff), np.finfo(float).tiny) > 7

@@ -104,6 +104,7 @@ def test_sums_that_are_products_are_scaled_up_exactly():
 def test_rows_of_great_influence_and_rows_in_doubt_are_found():
     weight = np.ones(2000)
     weight[[7, 90]] = 500.0
+    weight[5] = 15.0  # less than one in a hundred of the whole
     assert set(influential(weight, np.ones(2000))) == {7, 90}
     positive = np.arange(100) < 50
     scores = np.where(positive, 10.0, 0.0) + np.linspace(0, 1, 100)

@@ -25,6 +25,7 @@ from foldless.honest.removal import (
     Provenance,
     Removed,
     pairs_of_sample,
+    refuse_infinite,
     typical_row,
 )
 from foldless.honest.sample import Sample
@@ -127,6 +128,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     scale = _share_of_groups(codes, shifts.shape[1])
     score1, score0 = scores[np.ix_(local1, local[local0])], scores[np.ix_(local0, local[local1])].T
     loo = _read_own(problem, codes)
+    refuse_infinite(provenance.family, loo, score1, score0)
     pairs, partnered = pairs_of_sample(problem, Sample.of(problem.positive, rows, rows[:0]), loo, loo, score1, score0)
     return Removed(
         rows1=np.flatnonzero(problem.positive),

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from foldless.checks import Floats
+from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum
@@ -332,7 +333,8 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     first, second = sample.members
     shift1, shift0, bystanders = cross_shifts(model, first, second)
     score1, score0 = _read_pairs(problem, sample.rows[first.rows], sample.rows[second.rows], shift1, shift0)
-    partnered = _read_partnered(problem, alone)
+    loo, partnered = _read_single(problem, alone.single), _read_partnered(problem, alone)
+    refuse_infinite(provenance.family, loo, partnered, score1, score0)
     additive = partnered - problem.slope * alone.other
     pairs, partnered = pairs_of_sample(problem, sample, partnered, additive, score1, score0)
     sums = influence_sums(problem, model, alone, sample, shift1, shift0)
@@ -344,7 +346,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         sampled1=sample.rows[first.rows],
         sampled0=sample.rows[second.rows],
         z=problem.in_sample(),
-        loo=_read_single(problem, alone.single),
+        loo=loo,
         without_pair1=score1,
         without_pair0=score0,
         partnered=partnered,
@@ -409,6 +411,15 @@ def influence_sums(
         scale[1, 1] * within_influence(model, second, single)
         + scale[1, 0] * between_influence(shift0[both].T - single[second.rows, None], second, first),
     )
+
+
+def refuse_infinite(family: str, *scores: Floats) -> None:
+    """A fit that interpolates what removal leaves has no finite scores."""
+    if not all(np.isfinite(each).all() for each in scores):
+        raise EstimatorError(
+            f"without some of the rows the {family} fits the others exactly and has no finite scores: "
+            f"fit with a penalty or with shrinkage, drop columns, or add rows."
+        )
 
 
 def pairs_of_sample(

@@ -15,7 +15,7 @@ SEED = 20240229  # fixed: the same data give the same answer
 LEAST, MOST = 300, 500
 FOR_NOISE = 150  # of them, for the share of training noise
 # A row is influential if it weighs so many times the mean, and this share of the whole; so many of them are kept.
-MANY_TIMES, SHARE, STRONGEST = 8.0, 0.002, 60
+MANY_TIMES, SHARE, STRONGEST = 8.0, 0.01, 60
 
 
 def rows_per_class(n_rows: int, n_columns: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from foldless import checks
 from foldless.checks import Floats
-from foldless.errors import EstimatorError, InputError
+from foldless.errors import InputError
 from foldless.honest.design import Bools, Ints
 from foldless.honest.families import Objective, describe
 from foldless.honest.groups import by_group
@@ -72,14 +72,7 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
 
 def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: Provenance) -> Removed:
     """Every row, or every group, removed from a problem; pairs among `rows` only."""
-    removed = by_row(problem, rows, provenance) if codes is None else by_group(problem, rows, codes, provenance)
-    for scores in (removed.loo, removed.without_pair1, removed.without_pair0):
-        if not np.isfinite(scores).all():
-            raise EstimatorError(
-                f"without some of the rows the {provenance.family} fits the others exactly and has no finite scores: "
-                f"fit with a penalty or with shrinkage, drop columns, or add rows."
-            )
-    return removed
+    return by_row(problem, rows, provenance) if codes is None else by_group(problem, rows, codes, provenance)
 
 
 def provenance_at(family: str, solution: Optimum, notes: tuple[str, ...] = ()) -> Provenance:
