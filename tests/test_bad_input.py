@@ -143,7 +143,7 @@ CASES = {
     "scale of other width": (
         lambda: fl.cbauc(W, X, Y, prior=Prior.niw(scale=np.eye(2))), PriorError, "scale.*2 features",
     ),
-    "known covariance zero": (lambda: fl.cbauc(W, X, Y, prior=Prior.known_covariance(0.0)), PriorError, "no spread"),
+    "known covariance zero": (lambda: fl.cbauc(W, X, Y, prior=Prior.known_covariance(0.0)), PriorError, "the covariance along w is zero"),
     "improper beyond N": (
         lambda: fl.cbauc(np.ones(9), np.ones((4, 9)), [0, 1, 0, 1], prior=Prior.improper()), PriorError, "N 4, P 9",
     ),
@@ -177,8 +177,8 @@ CASES = {
     "roc mean text": (lambda: ROC.mean("x"), InputError, "fpr must hold numbers"),
     "roc band level": (lambda: ROC.band(0.1, level=0), InputError, "level must lie"),
     "tpr_at several": (lambda: ROC.tpr_at([0.1, 0.2]), InputError, "fpr must be a number"),
-    "partial_auc 0": (lambda: ROC.partial_auc(0), InputError, "max_fpr must lie above 0"),
-    "partial_auc 2": (lambda: ROC.partial_auc(2), InputError, "max_fpr must lie above 0 and at most at 1, got 2"),
+    "partial_auc 0": (lambda: ROC.partial_auc(0), InputError, "max_fpr must be above 0"),
+    "partial_auc 2": (lambda: ROC.partial_auc(2), InputError, "max_fpr must be above 0 and at most 1, got 2"),
     "partial_auc of several": (lambda: ROC.partial_auc([0.1, 0.2]), InputError, "max_fpr must be a number"),
     "error ppf": (lambda: ERR.error.ppf(-1), InputError, "q must lie between 0 and 1"),
     "error interval": (lambda: ERR.ppv.interval(1), InputError, "level must lie"),
