@@ -13,6 +13,7 @@ A_r.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,10 +34,16 @@ MIN_TAIL = 1e-7
 
 def separation(diff: Floats, sd: float) -> float:
     """dhat from the differences (n1, n0) of pair-removed scores; `sd` is the spread of the scores in a class."""
+    scale = core_scale(diff.mean(axis=1), diff.mean(axis=0), sd, sum(diff.shape))
+    return blended(diff, scale, sum(diff.shape), _variance_of_mean)
+
+
+def blended(diff: Floats, scale: float, rows: int, variance_of_mean: Callable[[Floats], float]) -> float:
+    """dhat from differences of scores of so many rows; `scale` is the spread of the bulk of the scores in a class."""
     ranks = np.where(diff == 0, 0.5, diff > 0)
-    smooth, slope, auc = _smoothed(diff, sd)
+    smooth, slope, auc = _smoothed(diff, scale, rows)
     gap = float(ranks.mean()) - auc
-    noise = _variance_of_mean(ranks - slope * smooth)
+    noise = variance_of_mean(ranks - slope * smooth)
     belief = max(0.0, 1.0 - DISBELIEF * noise / gap**2) if gap != 0 else 0.0
     return float(np.sqrt(2) * ndtri(np.clip(auc + belief * gap, MIN_TAIL, 1 - MIN_TAIL)))
 
@@ -47,10 +54,8 @@ def robust_scale(values: Floats) -> float:
     return float(high - low) / IQR_OF_NORMAL
 
 
-def _smoothed(diff: Floats, sd: float) -> tuple[Floats, float, float]:
+def _smoothed(diff: Floats, scale: float, rows: int) -> tuple[Floats, float, float]:
     """Phi of all differences, the AUC that their mean stands for, and its slope in that mean."""
-    rows = sum(diff.shape)
-    scale = _core(diff, sd)
     b = BANDWIDTH * rows ** (-1 / 3) * scale
     with np.errstate(over="ignore"):  # scores that hardly vary within a class: Phi of an infinite difference is right
         smooth = ndtr(diff / (np.sqrt(2) * b))
@@ -60,10 +65,10 @@ def _smoothed(diff: Floats, sd: float) -> tuple[Floats, float, float]:
     return smooth, float(slope), float(ndtr(stretch * probit))
 
 
-def _core(diff: Floats, sd: float) -> float:
+def core_scale(positive: Floats, negative: Floats, sd: float, rows: int) -> float:
     """Spread of the bulk of the scores: the robust scale where it is below sd by more than its own error."""
-    robust = np.sqrt((robust_scale(diff.mean(axis=1)) ** 2 + robust_scale(diff.mean(axis=0)) ** 2) / 2)
-    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(sum(diff.shape)))), 1e-3 * sd))
+    robust = np.sqrt((robust_scale(positive) ** 2 + robust_scale(negative) ** 2) / 2)
+    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(rows))), 1e-3 * sd))
 
 
 def _variance_of_mean(effects: Floats) -> float:
@@ -203,6 +208,13 @@ def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = N
 
 
 def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationStatistic:
+    return statistic_at(diff, spread, noise_share, lambda: separation(diff, float(np.sqrt(spread.v))))
+
+
+def statistic_at(
+    diff: Floats, spread: Spread, noise_share: float, estimated: Callable[[], float]
+) -> SeparationStatistic:
+    """The statistic of differences of scores, of any shape, and their spread; `estimated` makes dhat of them."""
     units0, units1 = spread.units
     auc = _pair_auc(diff)
     level = max(float(np.abs(diff).max()), np.finfo(float).tiny)
@@ -212,7 +224,7 @@ def _statistic(diff: Floats, spread: Spread, noise_share: float) -> SeparationSt
         return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), auc)
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
     return SeparationStatistic(
-        estimate=separation(diff, np.sqrt(spread.v)),
+        estimate=estimated(),
         mean_variance=noise_in_mean(noise_share, units0, units1) * spread.mean_variance() / spread.v,
         scale_variance=noise_in_scale(noise_share)
         * _kurtosis_factor(spread)
