@@ -28,6 +28,7 @@ IN_MEMORY = {
     "groups": "put the rows into one file that fits into memory, or leave it out",
     "model": "logistic regression is the one classifier that is fitted in blocks",
     "shrinkage": "logistic regression is the one classifier that is fitted in blocks",
+    "method": "the fit in blocks has a closed form, and needs no refits",
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
@@ -135,7 +136,7 @@ def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
 def _refuse_options(ctx: click.Context, why: str) -> None:
     for option in ctx.command.params:
         name = str(option.name)
-        if name in IN_MEMORY and given(ctx, name) and ctx.params[name] not in ("logistic", False):
+        if name in IN_MEMORY and given(ctx, name) and ctx.params[name] not in ("logistic", "auto", False):
             raise click.UsageError(f"{option.opts[0]} needs the whole table in memory, and {why}: {IN_MEMORY[name]}.")
 
 

@@ -177,11 +177,12 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     # Data and options that are given beside an analysis concern the other models; with no other they are refused.
     alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
-        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
+        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options, closed_form=True)
         for name, model in models.items()
     }
     for each in analyses.values():
         each.refuse_several_classes("compare")
+        each.refuse_refits("compare")
     views = [each.two_classes for each in analyses.values()]
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options

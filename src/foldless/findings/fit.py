@@ -7,9 +7,12 @@ from contextlib import suppress
 from foldless.errors import PriorError
 from foldless.findings.finding import Finding, present
 from foldless.honest import in_sample
+from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
+from foldless.honest.refits import Refits
 from foldless.honest.removal import MATERIAL, Provenance
-from foldless.honest.scores import POOR_MATCH
+from foldless.honest.scores import FEW_ROWS, POOR_MATCH
+from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
@@ -59,14 +62,53 @@ def stand_in(provenance: Provenance) -> Finding | None:
     poor = match < POOR_MATCH
     return Finding(
         "stand-in",
-        "caution" if poor else "info",
+        "caution",
         f"leaving rows out has no closed form for this classifier; the nearest ridge regression stood in for its "
         f"training (match {match:.2f}; 1 is the same direction).",
-        "That is far off: right only if the weights owe little to these labels. Compare with "
-        "baselines.cv_auc, or with held-out rows (auc_posterior_from_scores)."
+        "That is far off: right only if the weights owe little to these labels. Pass the classifier with "
+        "method='refit', or held-out scores to auc_posterior_from_scores."
         if poor
-        else "Compare with baselines.cv_auc if much depends on it.",
+        else "Pass the classifier with method='refit' if much depends on it.",
         match,
+    )
+
+
+AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely too low; mostly training noise
+ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four for each fold
+
+
+def refit_findings(analysis: LeaveOneOut) -> tuple[Finding, ...]:
+    """How far refits agree, and whether there are rows enough to split; nothing for rows removed in closed form."""
+    if not isinstance(analysis, Refits):
+        return ()
+    return present(_agreement(analysis.held.agreement), _few_to_split(analysis.statistic))
+
+
+def _agreement(q: float) -> Finding | None:
+    if q >= AGREED:
+        return None
+    what = "what refits share is less than their training noise" if q < SIGNAL else "the fit changes much with its rows"
+    return Finding(
+        "agreement",
+        "caution",
+        f"{what}: the scores of a row agree between refits by {q:.2f} (correlation). A fit to all rows is likely to be "
+        f"better than those to a part of them, and the answer too low.",
+        "Penalise more, or choose fewer columns; or collect more rows.",
+        q,
+    )
+
+
+def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
+    fewest = min(statistic.units0, statistic.units1)
+    if not FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
+        return None
+    return Finding(
+        "few rows",
+        "caution",
+        f"the smaller class has {fewest} rows or groups, and refits lack a fifth of them: the answer is likely to be a "
+        f"little low.",
+        f"Read the whole interval; {ENOUGH_TO_SPLIT} or more of each class are enough.",
+        float(fewest),
     )
 
 

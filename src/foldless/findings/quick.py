@@ -14,12 +14,13 @@ from foldless.findings.columns import as_dense, blocks, name_of_column
 from foldless.findings.finding import Finding, present
 from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
+from foldless.honest.refits import Training
 from foldless.model.view import LinearView
 
 BLOCK_ENTRIES = 1 << 20
 
 
-def quick_notes(view: LinearView, X: Any, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView | Training, X: Any, groups: Ints | None) -> tuple[str, ...]:
     """Notes of an answer that cost one pass over a table in memory; none about one that is not."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()

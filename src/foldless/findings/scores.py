@@ -10,6 +10,7 @@ from scipy.special import ndtr
 from foldless.checks import Floats
 from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, present
+from foldless.findings.fit import refit_findings
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -30,6 +31,7 @@ MOVED = 0.5  # posterior standard deviations
 def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
     """All checks of this file. With a `sketch` of the rows, the spread of all columns is checked, too."""
     return present(
+        *refit_findings(analysis),
         few_rows(*_fewest(analysis)),
         worse_than_chance(analysis),
         perfect_order(analysis, auc),

@@ -35,7 +35,7 @@ from foldless.honest.removal import ROUNDING, Provenance, Removed
 from foldless.honest.scores import checked_weight
 from foldless.honest.statistic import SeparationStatistic, Spread, blended, core_scale, statistic_at
 from foldless.laws.effect import StudentEffect
-from foldless.model.steps import is_estimator
+from foldless.model.steps import is_estimator, own_probability, own_threshold
 
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; those that follow count on
@@ -51,11 +51,12 @@ Progress = Callable[[int, int], object]
 class Training:
     """A fitted classifier of two classes, and the rows to refit it on.
 
-    `own` are the scores of the fit itself; all scores point towards the positive class.
+    `table` is X as it was given, and `own` are the scores of the fit itself; all scores point towards the positive
+    class.
     """
 
     estimator: Any
-    X: Any
+    table: Any
     y: Array
     labels: Labels
     own: Floats
@@ -76,6 +77,40 @@ class Training:
         weight = checked_weight(sample_weight, labels.positive)
         codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=FEWEST)
         return cls(estimator, X, checks.label_vector(y), labels, own, weight, codes)
+
+    @cached_property
+    def X(self) -> Any:
+        """The table as numbers; None where it holds text or gaps, which a step of the pipeline deals with."""
+        try:
+            M = checks.as_matrix(self.table)
+        except InputError:
+            return None
+        return M if np.all(np.isfinite(M.data if checks.is_sparse(M) else M)) else None
+
+    @property
+    def codes(self) -> Ints:
+        """1 for the positive rows, 0 for the others."""
+        return self.labels.positive.astype(np.intp)
+
+    @property
+    def classes(self) -> tuple[Any, Any]:
+        """Labels, the negative one first."""
+        return self.labels.negative_label, self.labels.positive_label
+
+    @property
+    def counts(self) -> Ints:
+        """Rows per class."""
+        return np.bincount(self.codes, minlength=2)
+
+    @property
+    def threshold(self) -> float:
+        """Where the classifier itself draws the line, in units of its scores."""
+        flipped = bool(self.labels.positive_label != np.asarray(self.estimator.classes_).tolist()[1])
+        if not hasattr(self.estimator, "decision_function"):
+            own = own_probability(self.estimator)
+            return 1 - own if flipped else own
+        own = own_threshold(self.estimator)
+        return 0.0 - own if flipped else own
 
     @property
     def folds(self) -> int:
@@ -281,8 +316,9 @@ def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _refitted(training, seed, train)
-        scores = scores_of(model, _safe_indexing(training.X, test), training.labels.positive_label)
-    return scores, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in caught]
+        scores = scores_of(model, _safe_indexing(training.table, test), training.labels.positive_label)
+    doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
+    return scores, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
 
 
 def _refitted(training: Training, seed: int, train: Ints) -> Any:
@@ -297,7 +333,7 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
     step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     extra = {} if training.weight is None else {f"{step}sample_weight": training.weight[train]}
     try:
-        return model.fit(_safe_indexing(training.X, train), training.y[train], **extra)
+        return model.fit(_safe_indexing(training.table, train), training.y[train], **extra)
     except Exception as err:  # anything that an estimator may say about some of the rows
         reason = words.one_line(str(err)) or type(err).__name__
         raise EstimatorError(
@@ -412,7 +448,6 @@ class Refits(LeaveOneOut):
         """Further figures for the summary of a result."""
         return {
             **super().details(),
-            "noise_share": 1 - self.held.signal_share,
             "fits": self.held.fits,
             "agreement": self.held.agreement,
         }

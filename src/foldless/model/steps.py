@@ -115,6 +115,16 @@ def own_threshold(estimator: Any) -> float:
     return -decision if positive is not None and positive != wrapper.classes_[1] else decision
 
 
+def own_probability(estimator: Any) -> float:
+    """The same for a classifier without ``decision_function``: 0.5, or where a wrapper has moved it."""
+    wrapper = moved_by(estimator)
+    if wrapper is None:
+        return 0.5
+    value, positive = _settings(wrapper)
+    share = 0.5 if value == "auto" else float(value)
+    return 1 - share if positive is not None and positive != wrapper.classes_[1] else share
+
+
 def why_unknown(estimator: Any) -> str | None:
     """Why a classifier's own threshold cannot be determined, or None."""
     try:

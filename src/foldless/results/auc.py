@@ -129,7 +129,7 @@ class AUCPosterior(RatePosterior):
     Attributes
     ----------
     method : str
-        "loo", "loo-surrogate", "in-sample" or "scores": where the number comes from.
+        "loo", "loo-surrogate", "refit", "in-sample" or "scores": where the number comes from.
     n0, n1 : int
         Rows of the negative and the positive class.
     notes : tuple of str

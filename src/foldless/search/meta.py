@@ -217,7 +217,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         **params : passed on to ``fit`` of the estimator
         """
         settings = SearchSettings(self.rule, self.level, self.n_jobs, self.error_score, self.progress)
-        options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
+        if self.method == "refit":
+            raise InputError("FoldlessSearch fits every candidate once: use method='loo', then analyse the best one.")
+        method = "loo" if self.method == "auto" else self.method
+        options = Options(groups=groups, prior=self.prior, method=method, multi_class=self.multi_class)
         if not options.in_sample:
             EffectPrior.checked(self.prior)
         _check_classes(y)

@@ -59,6 +59,8 @@ def _call(case: Case) -> str:
     about = [f"{name}={name}" for name in ("groups", "sample_weight") if getattr(options, name) is not None]
     if options.pos_label is not None:
         about.append(f"pos_label={options.pos_label!r}")
+    if options.method != "auto":
+        about.append(f"method={options.method!r}")
     shown = [f"level={case.level:g}", f"seed={case.seed}", *([] if case.search else ["search=False"])]
     if options.prior is None and options.multi_class == "ovo":
         return f"foldless.report({', '.join(['estimator', 'X', 'y', *about, *shown])})"
@@ -172,6 +174,9 @@ HOW = {
     "loo-surrogate": "For every row, and for every pair of rows of different classes, the change of its score on "
     "leaving it out of the training was taken from the ridge regression closest to the classifier, as its own training "
     "has no closed form",
+    "refit": "The classifier, with all steps before it, was refitted {fits} times to four fifths of the rows "
+    "(repeated stratified folds), and rows held out by the same model were compared; the noise of the training was "
+    "bounded by the correlation of a row's scores between repeats",
     OTHER: "The score of every row was corrected for its own part in the training",
 }
 POSTERIOR = (
@@ -234,7 +239,8 @@ def _fitted(s: dict[str, Any], refs: References) -> str:
     if s["classifier"] == WEIGHTS:
         what = "A linear classifier with given weights was judged on"
     else:
-        what = f"A linear classifier (scikit-learn {refs.cite(SKLEARN)}: {s['model']}) was trained on"
+        kind = "classifier" if "skipped" in s["features"] else "linear classifier"
+        what = f"A {kind} (scikit-learn {refs.cite(SKLEARN)}: {s['model']}) was trained on"
     return f"{what} {counted(data['rows'], 'row')}{width}{grouped} ({classes})."
 
 
@@ -246,7 +252,8 @@ def _judged(s: dict[str, Any], refs: References) -> str:
         quantity = f"average {quantity} {over}"
     exact = s["classifier"] in CLOSED_FORM
     means = "from this one fit in closed form" if exact else "by one Newton step from this one fit"
-    how = HOW.get(s["auc"]["method"], HOW[OTHER]).format(means=means)
+    how = HOW.get(s["auc"]["method"], HOW[OTHER]).format(means=means, fits=s["auc"].get("fits"))
+    aside = "" if s["auc"]["method"] == "refit" else ", without setting rows aside"
     if s["data"]["groups"]:
         how += "; with each row its whole group was removed, and the sampling error was clustered over groups"
     home = f" {s['home']}." if s["home"] else ""
@@ -255,8 +262,8 @@ def _judged(s: dict[str, Any], refs: References) -> str:
     if "skipped" not in s["roc"]:
         posterior += " The ROC curve was modelled as binormal with the same posterior of its area."
     return (
-        f"The {quantity} that it will have on new data was estimated with foldless {work} from the training data, "
-        f"without setting rows aside. {how}. {posterior}"
+        f"The {quantity} that it will have on new data was estimated with foldless {work} from the training "
+        f"data{aside}. {how}. {posterior}"
     )
 
 
