@@ -318,7 +318,7 @@ SAVED = {
     "homemade.skops": ("not known to be harmless", "Homemade"),
     "narrow.skops": ("was fitted on 2 columns", "offers 3"),
     "named.skops": ("does not offer: 'q'",),
-    "classes.skops": ("knows the classes 'ill', 'well'", "has 0, 1"),
+    "classes.skops": ("was fitted to the classes 'ill', 'well'", "has 0, 1"),
     "unfitted.skops": ("not fitted",),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from foldless.cli.app import app
-from foldless.cli.console import duration
+from foldless_studies.cli import duration
 from foldless_studies.cli.benchmark import chosen
 
 

@@ -1,6 +1,6 @@
 """Everything foldless raises or warns about, in one place.
 
-Each message says what was expected, what came, and what to do. All errors derive from
+Each message says what was expected, what was given, and what to do. All errors derive from
 `FoldlessError`, itself a `ValueError`, so ``except ValueError`` keeps working.
 """
 
@@ -43,7 +43,7 @@ class TrustWarning(FoldlessWarning):
 
 
 def warn_user(message: str | Warning, category: type[Warning] | None = None) -> None:
-    """Warn at the line outside of foldless that led here, however deep the reason was found."""
+    """Warn at the line outside of foldless that led here, however deep in foldless the cause lies."""
     frame, level = inspect.currentframe(), 1
     while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(OURS):
         frame, level = frame.f_back, level + 1

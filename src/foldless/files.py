@@ -9,9 +9,9 @@ from foldless.errors import InputError
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Find out before the work, not after it, that a file cannot be written."""
+    """Check before the work, not after it, that a file can be written."""
     if path.is_dir() or (path.exists() and not path.is_file()):
-        raise InputError(f"{path} is not a file that could be replaced: choose another name.")
+        raise InputError(f"{path} is not a file that can be replaced: choose another name.")
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no directory {path.parent}.")
     if not os.access(path.parent, os.W_OK):

@@ -9,27 +9,27 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-# ---- Text on one line, without characters that a terminal would obey.
+# ---- Text on one line, without characters that a terminal would act on.
 
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, formatting, surrogates, line and paragraph separators
+CONTROL = ("Cc", "Cf", "Cs", "Zl", "Zp")  # control, formatting, surrogates, line and paragraph separators
 BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 # Control characters, marks that turn the direction of writing, and halves of characters. A name that holds one could
 # hide text, reverse it, or make the page unreadable.
 UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-def is_unseen(character: str) -> bool:
-    """Whether a terminal could obey a character rather than show it."""
-    return unicodedata.category(character) in UNSEEN
+def is_control(character: str) -> bool:
+    """Whether a terminal could act on a character instead of showing it."""
+    return unicodedata.category(character) in CONTROL
 
 
 def visible(text: str) -> str:
-    """Control characters written out: a name must not move the cursor, turn the text around or begin a line.
+    """Control characters written out: a name must not move the cursor, reverse the text or start a new line.
 
     >>> visible("red \\x1b[31m")
     'red \\\\x1b[31m'
     """
-    return "".join(c.encode("unicode_escape").decode("ascii") if is_unseen(c) else c for c in text)
+    return "".join(c.encode("unicode_escape").decode("ascii") if is_control(c) else c for c in text)
 
 
 def one_line(text: str) -> str:
@@ -38,7 +38,7 @@ def one_line(text: str) -> str:
 
 
 def cleaned(text: str) -> str:
-    """Text on one line for a page, unsafe characters replaced by the sign for such.
+    """Text on one line for a page, unsafe characters replaced by U+FFFD.
 
     >>> cleaned("age\\x00 in\\nyears")
     'age� in years'
@@ -54,7 +54,7 @@ MAX_NAMES = 5
 
 
 def cut(text: str, longest: int = LONGEST_LISTED) -> str:
-    """A text that may be long, cut.
+    """A text, cut where it is too long.
 
     >>> cut("x" * 100, 5)
     'xxxx…'
@@ -93,7 +93,7 @@ def first_few(texts: list[str]) -> str:
 
 
 def both_ends(items: Iterable[Any]) -> str:
-    """The first items of a list and the last ones: what is looked for is often at the end."""
+    """The first items of a list and the last ones: the one the user wants is often near the end."""
     texts = [_item(item) for item in items]
     if len(texts) <= 2 * MAX_NAMES:
         return ", ".join(texts)
@@ -120,7 +120,7 @@ SMALLEST = 0.5 * 10.0**-DIGITS
 
 
 def rate(p: float) -> str:
-    """A rate with three digits; what is merely close to 0 or 1 does not read as if it were exactly that.
+    """A rate with three digits; values close to 0 or 1 are not rounded to them.
 
     >>> rate(0.91249), rate(0.99996), rate(0.0001)
     ('0.912', '> 0.999', '< 0.001')
@@ -151,7 +151,7 @@ def span(low: float | None, high: float | None) -> str:
 
 
 def estimate(mean: float, low: float, high: float) -> str:
-    """A rate with its interval, which is left out where it would say the same again.
+    """A rate with its interval, which is left out where it adds nothing.
 
     >>> estimate(0.874, 0.764, 0.962), estimate(0.99999, 0.9998, 1.0)
     ('0.874 (0.764 to 0.962)', '> 0.999')
@@ -178,7 +178,7 @@ def interval(result: Mapping[str, Any]) -> str:
 
 
 def times_in_100(rate: float, digits: int = 0) -> str:
-    """A probability as people say it.
+    """A probability as a count out of 100.
 
     >>> times_in_100(0.874), times_in_100(0.9999), times_in_100(0.001), times_in_100(0.9463, 1)
     ('87', 'more than 99', 'fewer than 1', '94.6')

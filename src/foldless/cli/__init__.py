@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
 
 # Bytes of address space below which polars cannot start its threads, and waits for them forever.
 LEAST_MEMORY = 768 * 2**20
@@ -16,8 +15,10 @@ def main() -> None:
     if too_little := _memory_limit():
         sys.exit(complain(too_little, 2))
     try:
-        _tolerant(sys.stdout)
-        _tolerant(sys.stderr)
+        for stream in (sys.stdout, sys.stderr):
+            # A label with an accent must not end in a traceback on a terminal that cannot show it.
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")
         from foldless.cli.app import app
 
         app(prog_name="foldless")
@@ -48,12 +49,6 @@ def complain(message: str, code: int) -> int:
 
     print(f"foldless: {one_line(message)}", file=sys.stderr, flush=True)
     return code
-
-
-def _tolerant(stream: TextIO) -> None:
-    # A label with an accent must not end in a traceback on a terminal that cannot show it.
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")
 
 
 def _memory_limit() -> str | None:

@@ -23,7 +23,7 @@ Examples:
   foldless demo                                  nine ways to estimate one AUC, and a picture
   foldless auc patients.csv --target outcome     how good is a logistic regression on this file?
   foldless report patients.csv --target outcome -o report.html
-  foldless completion bash                       makes the Tab key know commands and options
+  foldless completion bash                       completes commands and options with the Tab key
   foldless COMMAND --help                        options and examples of a command
 """
 COMPLETION_EXAMPLES = """\b
@@ -91,15 +91,13 @@ def _plugins() -> dict[str, EntryPoint]:
 
 
 def exit_code(call: Callable[[], Any]) -> int:
-    """Run the command; 0, the code it asked for, or that of the error that was just printed."""
+    """Run the command and return its exit code; an error is printed as one line."""
     try:
         result = call()
     except click.ClickException as err:
         return complain(err.format_message(), 2)
-    except Interrupted as err:
-        return complain(str(err), 130)
-    except click.Abort:
-        return complain("interrupted", 130)
+    except (Interrupted, click.Abort) as err:
+        return complain(str(err) or "interrupted", 130)
     except FoldlessError as err:
         return complain(str(err), 2)
     except OSError as err:

@@ -14,12 +14,12 @@ from foldless import words
 from foldless.cli import console, picture, streamed
 from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import (
+    SHARE,
     CommandOptions,
+    as_finite,
     data_options,
-    finite_value,
     picture_option,
     refuse_wrong_strength,
-    share,
 )
 from foldless.cli.request import Request, read
 
@@ -37,12 +37,12 @@ Examples:
 
 @click.command(epilog=EXAMPLES)
 @data_options(several=True)
-@click.option("--prevalence", type=float, callback=share, help="Share of positives in practice; else as in FILE.")
+@click.option("--prevalence", **SHARE, help="Share of positives in practice; by default as in FILE.")
 @click.option(
     "--threshold",
     type=float,
-    callback=finite_value,
-    help="Scores above it count as positive; by default the classifier's own, mostly 0.",
+    callback=as_finite,
+    help="Scores above it count as positive; by default the classifier's own threshold, usually 0.",
 )
 @model_file_option
 @method_option
@@ -69,8 +69,9 @@ def auc(
     column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
     fit. With three classes or more the AUC is the average over pairs of classes.
 
-    Several Parquet files with the same columns, or a pattern, are one table. It is read in blocks, also with --stream
-    or --scheduler, and may be larger than memory: logistic regression, two classes, columns of numbers without gaps.
+    Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
+    and may be larger than memory; --stream and --scheduler read a single file this way. Tables read in blocks need two
+    classes, columns of numbers without gaps, and logistic regression.
     """
     refuse_wrong_strength(ctx, options)
     path = picture.writable_path(out)
@@ -92,9 +93,10 @@ def answer(
     with console.gathered_warnings() as warned:
         analysis = fl.analyse(request.fitted(), request.X, request.y, method=method, **request.how)
         area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
-        more, notes = _two_classes(request, analysis, prevalence, threshold) if two else _several(area, level)
+        more, notes = (
+            _two_classes(request, analysis, prevalence, threshold) if two else (_several_classes(area, level), ())
+        )
     low, high = area.interval(level)
-    draw = partial(_draw_two if two else _draw_several, analysis=analysis, level=level)
     return {
         **request.facts(),
         **more,
@@ -108,7 +110,7 @@ def answer(
         "sd": area.sd,
         "prob_above_chance": area.prob_above(0.5),
         "notes": request.all_notes(warned, area.notes, notes),
-        "picture": picture.write(path, draw, width=10.0 if two else 6.0),
+        "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
     }
 
 
@@ -118,19 +120,21 @@ def _two_classes(
     """What there is for two classes only: rates at a threshold and a prevalence."""
     rates = analysis.error(threshold, prevalence)
     negative, positive = request.classes
-    counts = {"positive": positive, "negative": negative, "n_positive": rates.n1, "n_negative": rates.n0}
-    where = {"threshold": rates.threshold, "prevalence": rates.prevalence}
     return {
-        **counts,
-        **where,
+        "positive": positive,
+        "negative": negative,
+        "n_positive": rates.n1,
+        "n_negative": rates.n0,
+        "threshold": rates.threshold,
+        "prevalence": rates.prevalence,
         **{name: _rate(getattr(rates, name), request.options.level) for name in RATES},
     }, rates.notes
 
 
-def _several(area: Any, level: float) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _several_classes(area: Any, level: float) -> dict[str, Any]:
     """What there is for more than two classes: every pair, and each class against the rest."""
     kept = ("classes", "counts", "multi_class", "pairwise", "against_rest")
-    return {key: value for key, value in area.summary(level).items() if key in kept}, ()
+    return {key: value for key, value in area.summary(level).items() if key in kept}
 
 
 def _rate(rate: Any, level: float) -> dict[str, float]:
@@ -138,11 +142,10 @@ def _rate(rate: Any, level: float) -> dict[str, float]:
     return {"mean": rate.mean, "low": low, "high": high}
 
 
-def _draw_several(figure: Any, analysis: fl.Analysis, level: float) -> None:
-    fl.PairwiseAUCDisplay.from_posterior(analysis.auc, level=level, ax=figure.subplots())
-
-
-def _draw_two(figure: Any, analysis: fl.Analysis, level: float) -> None:
+def _draw(figure: Any, analysis: fl.Analysis, level: float) -> None:
+    if isinstance(analysis.auc, fl.MulticlassAUCPosterior):
+        fl.PairwiseAUCDisplay.from_posterior(analysis.auc, level=level, ax=figure.subplots())
+        return
     left, right = figure.subplots(1, 2)
     fl.AUCPosteriorDisplay.from_posterior(analysis.auc, level=level, ax=left)
     fl.ROCPosteriorDisplay.from_posterior(analysis.roc, level=level, ax=right)
@@ -164,7 +167,7 @@ def show(result: dict[str, Any], request: Request) -> None:
         _say_pairs(result)
     else:
         console.say("")
-    console.say_facts({**(_average_facts(result) if several else _facts(result, request)), **_sources(result, request)})
+    console.say_facts(_facts(result, request, several))
     console.say_ending(result["notes"], result["picture"])
 
 
@@ -186,39 +189,32 @@ def _against_guessing(result: dict[str, Any]) -> str:
     return "; that may be no better than guessing." if result["high"] > 0.5 else "; that is worse than guessing."
 
 
-def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
-    where = f"at threshold {result['threshold']:g}"
-    share = f"{where}, where {words.percent(round(result['prevalence'], 4))} are positive"
-    places = {"sensitivity": where, "specificity": where, "PPV": share, "NPV": share}
+def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str, str]:
+    if several:
+        area = {"average AUC": f"{words.rate(result['auc'])}   (over pairs of classes, Hand and Till)"}
+        counts = zip(result["classes"], result["counts"], strict=True)
+        rows = ", ".join(f"{n} '{label}'" for label, n in counts)
+    else:
+        area = {"AUC": words.rate(result["auc"])}
+        rows = request.class_counts(result["n_positive"], result["n_negative"])
     return {
-        "AUC": words.rate(result["auc"]),
-        **_area_facts(result),
-        **{name: f"{_described(result[name.lower()])}   {place}" for name, place in places.items()},
-        "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-    }
-
-
-def _average_facts(result: dict[str, Any]) -> dict[str, str]:
-    rows = (f"{n} '{label}'" for label, n in zip(result["classes"], result["counts"], strict=True))
-    return {
-        "average AUC": f"{words.rate(result['auc'])}   (over pairs of classes, Hand and Till)",
-        **_area_facts(result),
-        "rows": ", ".join(rows),
-    }
-
-
-def _area_facts(result: dict[str, Any]) -> dict[str, str]:
-    return {
+        **area,
         f"{words.percent(result['level'])} interval": words.span(result["low"], result["high"]),
         "probability that AUC > 0.5": words.rate(result["prob_above_chance"]),
+        **({} if several else _rate_facts(result)),
+        "rows": rows,
+        **request.group_facts(),
+        "classifier": request.classifier_words,
+        "method": f"{result['method']}   ({METHODS[result['method']]})",
+        "read as": result["read_as"],
     }
 
 
-def _sources(result: dict[str, Any], request: Request) -> dict[str, str]:
-    """Where the answer comes from."""
-    method = f"{result['method']}   ({METHODS[result['method']]})"
-    facts = {"classifier": request.classifier_words, "method": method, "read as": result["read_as"]}
-    return {**request.group_facts(), **facts}
+def _rate_facts(result: dict[str, Any]) -> dict[str, str]:
+    where = f"at threshold {result['threshold']:g}"
+    among = f"{where}, where {words.percent(round(result['prevalence'], 4))} are positive"
+    places = {"sensitivity": where, "specificity": where, "PPV": among, "NPV": among}
+    return {name: f"{_described(result[name.lower()])}   {place}" for name, place in places.items()}
 
 
 def _say_pairs(result: dict[str, Any]) -> None:

@@ -15,18 +15,20 @@ import numpy as np
 
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
+from foldless.tables.block import ColumnLook, look_at_columns
 from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers
+from foldless.tables.matrix import ArraySource, block_height
 from foldless.words import both_ends, counted, first_few, listed, shell_quoted
 
 # ---- Columns of text that were meant as something else: numbers with marks, limits of detection, dates.
 
 TEXT, STORED = "text", "numbers stored as text"
-GROUPED, DECIMAL, SIGNED = (
-    "numbers with a mark for thousands",
-    "numbers with another decimal mark",
-    "numbers with % or a currency sign",
-)
+GROUPED = "numbers with a mark for thousands"
+DECIMAL = "numbers with another decimal mark"
+SIGNED = "numbers with % or a currency sign"
 LIMIT, DATE = "limits instead of values", "dates or times"
+EMPTY, MISSING = "no value at all", "missing values"
+INFINITE, NEGATIVE = "infinite values", "values below 0"
 MARKS = "".join(THOUSANDS.values())
 CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
 DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
@@ -40,9 +42,20 @@ PATTERNS = {
 }
 
 
+REMEDIES = {
+    STORED: "store them as numbers in the file",
+    DECIMAL: "write decimals with the same mark in all columns",
+    SIGNED: "remove those signs in the file",
+    LIMIT: "replace cells such as '{example}', which are text, by numbers",
+    DATE: "turn dates into numbers, such as days since the first",
+    NEGATIVE: "do without --log",
+    INFINITE: "correct or remove those rows",
+}
+
+
 @dataclass(frozen=True)
 class Look:
-    """What most of the words of a column are, how many rows are no numbers, and one of them."""
+    """What most of the texts in a column are, how many rows do not hold numbers, and an example of one."""
 
     kind: str
     rows: int
@@ -50,21 +63,21 @@ class Look:
 
     @property
     def words(self) -> str:
-        """As it stands behind the name of the column."""
+        """The remark after the name of the column."""
         return f"{counted(self.rows, 'row')}, such as '{self.example[:20]}'"
 
 
 def look_at(column: Any, marks: Marks) -> Look:
-    """A column of text, looked at closely."""
-    strangers = no_numbers(column, marks)
-    if strangers.is_empty():
+    """Find out what a column of text holds."""
+    others = no_numbers(column, marks)
+    if others.is_empty():
         known = column.drop_nulls()
         return Look(STORED, len(known), str(known[0]) if len(known) else "")
     for kind, pattern in PATTERNS.items():
-        alike = strangers.str.contains(pattern)
-        if 2 * alike.sum() > len(strangers):
-            return Look(kind, len(strangers), str(strangers.filter(alike)[0]))
-    return Look(TEXT, len(strangers), str(strangers[0]))
+        matches = others.str.contains(pattern)
+        if 2 * matches.sum() > len(others):
+            return Look(kind, len(others), str(others.filter(matches)[0]))
+    return Look(TEXT, len(others), str(others[0]))
 
 
 def advice(look: Look, marks: Marks) -> str:
@@ -72,17 +85,8 @@ def advice(look: Look, marks: Marks) -> str:
     if look.kind == GROUPED:
         return _thousands(look.example, marks)
     if look.kind == DECIMAL and marks.decimal == ".":
-        return "use --decimal ',' if all columns are written so, else write them all with a point"
-    return OTHER.get(look.kind, "").format(example=look.example[:20])
-
-
-OTHER = {
-    DECIMAL: "write decimals with the same mark in all columns",
-    STORED: "store them as numbers in the file",
-    SIGNED: "remove those signs in the file",
-    LIMIT: "replace cells such as '{example}', which are text, by numbers",
-    DATE: "turn dates into numbers, such as days since the first",
-}
+        return "use --decimal ',' if all columns use it, else write them all with a point"
+    return REMEDIES.get(look.kind, "").format(example=look.example[:20])
 
 
 def _thousands(example: str, marks: Marks) -> str:
@@ -91,7 +95,7 @@ def _thousands(example: str, marks: Marks) -> str:
     between = next(name for name, spellings in THOUSANDS.items() if written[0] in spellings)
     decimal = written[-1] if written[-1] != written[0] and written[-1] in ".," else None
     quoted = {"'": '"\'"', "space": "space"}.get(between, f"'{between}'")
-    # Of a point or a comma between thousands the decimal mark follows.
+    # A point or a comma between thousands already determines the decimal mark.
     more = f" --decimal '{decimal}'" if between not in ".," and decimal not in (None, marks.decimal) else ""
     either = decimal is None and between == "," and marks.decimal == "." and example.count(",") == 1
     other = f" (or --decimal ',', if the {NAMES[between]} is the decimal mark)" if either else ""
@@ -101,50 +105,45 @@ def _thousands(example: str, marks: Marks) -> str:
 # ---- Columns that cannot be used as they are: text, missing, infinite, negative under a logarithm. By name and count.
 
 CELLS = 2**22  # cells that are looked at in one go
-MISSING_MARKS = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
-HELP = {TEXT: "--one-hot", "missing values": "--impute median"}
-HELP_WITH = {
-    "dates or times": "turn dates into numbers, such as days since the first",
-    "values below 0": "do without --log",
-    "infinite values": "correct or remove those rows",
-}
-MOSTLY = 0.5  # a column of text with fewer words than this share of its cells deserves a note
-DIFFERENT = 0.5  # a column of text with more different words than this share of the rows deserves a note
+MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
+FEW_TEXTS = 0.5  # a column of text with a smaller share of cells that are not numbers gets a note
+MANY_CATEGORIES = 0.5  # a column of text with more different values than this share of the rows gets a note
 
 
-@dataclass(frozen=True)
-class Handled:
-    """What the steps before the classifier take care of."""
-
-    impute: bool
-    one_hot: bool
-    log: bool
+def look_at_numbers(X: Any, y: Any) -> ColumnLook:
+    """What is missing, infinite or negative in each column of a table in memory, and which columns count the rows."""
+    look: ColumnLook = ArraySource(X, y, block_height(X, CELLS)).total(look_at_columns)
+    return look
 
 
 def refuse_unusable(
-    loaded: Loaded, names: tuple[str, ...], handled: Handled, path: Path, remedy: str, id_: str | None = None
+    loaded: Loaded, look: ColumnLook, names: tuple[str, ...], options: CommandOptions, saved: bool, remedy: str
 ) -> None:
-    """One message about everything that is wrong, with the options that help."""
-    counts = _counts(loaded.X)
-    numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
+    """One message about everything that is wrong, with the options that help.
+
+    A saved model deals with missing values and with text in its own way.
+    """
     rows = len(loaded.X)
-    empty = numeric & (counts["missing"] == rows)
+    looks = {} if saved or options.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
+    numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
+    empty = numeric & (look.missing == rows)
     partly = numeric & ~empty
-    looks = {} if handled.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
-    problems = {
-        **_by_kind({name: (look.kind, look.words) for name, look in looks.items()}, loaded.strange),
-        "no value at all": {name: "" for name, bad in zip(names, empty, strict=True) if bad},
-        "missing values": {} if handled.impute else rows_by_column(counts["missing"] * partly, names),
-        "infinite values": rows_by_column(counts["infinite"] * partly, names),
-        "values below 0": rows_by_column(counts["negative"] * partly, names) if handled.log else {},
-    }
-    problems = {what: columns for what, columns in problems.items() if columns}
+    problems: dict[str, dict[str, str]] = {}
+    for name, text in looks.items():
+        problems.setdefault(text.kind, {})[name] = text.words
+    for name, kind in loaded.strange.items():
+        problems.setdefault(kind, {})[name] = ""
+    problems[EMPTY] = {name: "" for name, bad in zip(names, empty, strict=True) if bad}
+    problems[MISSING] = {} if saved or options.impute else rows_by_column(look.missing * partly, names)
+    problems[INFINITE] = rows_by_column(look.infinite * partly, names)
+    problems[NEGATIVE] = rows_by_column(look.negative * partly, names) if options.log else {}
+    problems = {kind: columns for kind, columns in problems.items() if columns}
     if problems:
-        ways = [advice(look, loaded.marks) for look in looks.values()]
-        ways += [way for what, way in HELP_WITH.items() if what in problems]
-        words = [name for name, look in looks.items() if look.kind == TEXT]
-        naming = [name for name in words if id_ is None and loaded.texts[name].n_unique() == rows]
-        raise InputError(_message(problems, ways, path, remedy, naming[0] if naming else None))
+        ways = {advice(text, loaded.marks) for text in looks.values()}
+        ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
+        texts = problems.get(TEXT, {}) if options.id is None else {}
+        row_names = next((name for name in texts if loaded.texts[name].n_unique() == rows), None)
+        raise InputError(_message(problems, ways, options.file, remedy, row_names))
 
 
 def rows_by_column(counts: Any, names: tuple[str, ...]) -> dict[str, str]:
@@ -153,41 +152,34 @@ def rows_by_column(counts: Any, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
-    """What the reader should know about columns of text that become one column per word."""
+    """What the user should know about columns of text that become one column per category."""
     notes = []
     for name, column in texts.items():
         look = look_at(column, marks)
-        words = column.n_unique()
-        if words > max(20, DIFFERENT * len(column)):
-            notes.append(
-                f"column '{name}' has {words} different texts; if it names the rows, use --id {shell_quoted(name)}."
-            )
+        categories = column.n_unique()
+        if categories > max(20, MANY_CATEGORIES * len(column)):
+            use_id = f"use --id {shell_quoted(name)}"
+            notes.append(f"column '{name}' has {categories} different texts; if it names the rows, {use_id}.")
         if look.kind != TEXT:
             notes.append(
-                f"column '{name}' holds {look.kind} ({look.words}), and each became a word of its own: "
-                f"{advice(look, marks)}, unless that is meant."
+                f"column '{name}' holds {look.kind} ({look.words}), and each became a category of its own: "
+                f"{advice(look, marks)}, unless that is intended."
             )
-        elif look.rows < MOSTLY * (len(column) - column.null_count()):
+        elif look.rows < FEW_TEXTS * (len(column) - column.null_count()):
             notes.append(
                 f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows, 'row')}); each of "
-                f"its numbers became a word of its own."
+                f"its numbers became a category of its own."
             )
         if column.null_count():
-            notes.append(
-                f"column '{name}' has no text in {counted(column.null_count(), 'row')}: that is a word of its own."
-            )
+            empty = counted(column.null_count(), "row")
+            notes.append(f"column '{name}' has no text in {empty}: that is a category of its own.")
     return notes
 
 
-def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> list[str]:
+def notes_on_numbers(loaded: Loaded, look: ColumnLook, names: tuple[str, ...], imputed: bool) -> list[str]:
     """Columns that count the rows, and how much was filled in."""
-    notes, X = [], loaded.X
-    for k in np.flatnonzero(np.all(np.diff(X[:3], axis=0) == 1, axis=0)) if len(X) > 2 else ():
-        if np.all(np.diff(X[:, k]) == 1):
-            notes.append(note_on_numbering(names[k]))
-    notes += _notes_on_marks(X, names)
-    numeric = np.array([name not in loaded.texts for name in names])
-    missing = _counts(X)["missing"] * numeric if imputed else np.zeros(1)
+    notes = notes_on_numbering(look, names) + _notes_on_codes(loaded.X, names)
+    missing = look.missing * np.array([imputed and name not in loaded.texts for name in names])
     if missing.any():
         worst = int(missing.argmax())
         notes.append(
@@ -198,9 +190,14 @@ def notes_on_numbers(loaded: Loaded, names: tuple[str, ...], imputed: bool) -> l
     return notes
 
 
-def note_on_numbering(name: str) -> str:
-    """A column that counts 1, 2, 3, ..."""
-    return f"column '{name}' numbers the rows; if it is not a measurement, use --id {shell_quoted(name)}."
+def notes_on_numbering(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
+    """Columns of at least three rows that count them: 1, 2, 3, ..."""
+    counts = look.counting & (look.last - look.first >= 2)
+    return [
+        f"column '{name}' numbers the rows; if it is not a measurement, use --id {shell_quoted(name)}."
+        for name, numbers_rows in zip(names, counts, strict=True)
+        if numbers_rows
+    ]
 
 
 def notes_on_repeats(column: Any, name: str, advice: str) -> list[str]:
@@ -214,11 +211,11 @@ def notes_on_repeats(column: Any, name: str, advice: str) -> list[str]:
     ]
 
 
-def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
-    """Columns with a number that often stands for a missing value, several times and far from all others."""
+def _notes_on_codes(X: Any, names: tuple[str, ...]) -> list[str]:
+    """Columns with a common code for missing values, such as -999, several times and far from the other numbers."""
     marked: dict[str, str] = {}
     for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
-        for k in np.flatnonzero(np.isin(end, MISSING_MARKS)):
+        for k in np.flatnonzero(np.isin(end, MISSING_CODES)):
             times = int(np.count_nonzero(X[:, k] == end[k]))
             rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
             if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
@@ -228,30 +225,13 @@ def _notes_on_marks(X: Any, names: tuple[str, ...]) -> list[str]:
     return [f"{enumerated(marked)}: if that stands for a missing value, empty those cells and use --impute median."]
 
 
-def _counts(X: Any) -> dict[str, Any]:
-    """Missing, infinite and negative values of each column, counted block by block."""
-    totals = {what: np.zeros(X.shape[1], dtype=np.int64) for what in ("missing", "infinite", "negative")}
-    step = max(1, CELLS // X.shape[1])
-    for start in range(0, len(X), step):
-        block = X[start : start + step]
-        totals["missing"] += np.isnan(block).sum(axis=0)
-        totals["infinite"] += np.isinf(block).sum(axis=0)
-        totals["negative"] += (block < 0).sum(axis=0)
-    return totals
-
-
-def _by_kind(looks: dict[str, tuple[str, str]], strange: dict[str, str]) -> dict[str, dict[str, str]]:
-    kinds: dict[str, dict[str, str]] = {}
-    for name, (kind, words) in {**looks, **{name: (kind, "") for name, kind in strange.items()}}.items():
-        kinds.setdefault(kind, {})[name] = words
-    return kinds
-
-
-def _message(problems: dict[str, dict[str, str]], ways: list[str], path: Path, remedy: str, id_: str | None) -> str:
+def _message(
+    problems: dict[str, dict[str, str]], ways: set[str], path: Path, remedy: str, row_names: str | None
+) -> str:
     names = [name for columns in problems.values() for name in columns]
-    helpful = [way for what, way in HELP.items() if what in problems]
+    helpful = [flag for kind, flag in {TEXT: "--one-hot", MISSING: "--impute median"}.items() if kind in problems]
     options = [f"use {' and '.join(helpful)}"] * bool(helpful)
-    options += sorted({*ways, f"leave out with {leaving_out(names, id_)}"} - {""}, key=_easiest)
+    options += sorted({*ways, f"leave out with {leaving_out(names, row_names)}"} - {""}, key=_easiest)
     misread = remedy and (GROUPED in problems or DECIMAL in problems)
     return f"{path} has {described(problems)}: {', or '.join(options)}{f'; {remedy}' if misread else ''}."
 
@@ -295,7 +275,7 @@ def labels_of(column: Any, name: str) -> Any:
     if len(sizes) > MOST_CLASSES:
         raise InputError(
             f"the target column '{name}' has {len(sizes)} different values ({listed(sizes)}): expected two "
-            f"classes, or a few. Is it a measurement? Then make classes of it first."
+            f"classes, or a few. If it is a measurement, turn it into classes first."
         )
     refuse_rare(sizes, name)
     return y
@@ -314,7 +294,7 @@ def notes_on_labels(y: Any, name: str) -> list[str]:
         written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
     return [
         f"classes {listed(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
-        f"one class, write them alike."
+        f"one class, spell them the same way."
         for alike in written.values()
         if len(alike) > 1
     ]
@@ -327,7 +307,7 @@ def refuse_rare(sizes: Mapping[Any, int], name: str) -> None:
         raise InputError(
             f"the target column '{name}' looks like a measurement: {len(sizes)} different numbers, "
             f"{len(rare)} of them in one row only. Expected two classes, or a few: name another "
-            f"column, or make classes of it first."
+            f"column, or turn this one into classes first."
         )
     if rare:
         label, n = next(iter(rare.items()))
@@ -350,7 +330,7 @@ def as_numbers(labels: list[str]) -> Any:
     if not all(is_number(v) for v in set(labels)):
         return np.array(labels)
     y = np.array(labels, dtype=np.float64)
-    # "1.0" was meant as 1, and is to be printed so.
+    # "1.0" means 1, and is printed as 1.
     return y.astype(np.int64) if np.all(y == np.trunc(y)) and np.all(np.abs(y) < 2**53) else y
 
 
@@ -384,7 +364,7 @@ class Roles:
 
 
 def roles_of(source: Sheet, options: CommandOptions) -> Roles:
-    """Look up every name that the user gave; the other columns are the features."""
+    """Look up every column that the user named; the other columns are the features."""
     target = options.target or source.default_target
     if target is None:
         raise click.UsageError(

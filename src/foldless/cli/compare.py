@@ -13,15 +13,15 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
-from foldless.cli.options import CommandOptions, data_options, given, picture_option
+from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given
 from foldless.cli.request import Request, read_file
 
 Models = list[tuple[str, float | None]]
-ALIKE = (
-    "Both rank all rows alike, so their AUCs on new rows are the same; that they are estimated differently here is "
-    "noise of the estimates."
+SAME_RANKING = (
+    "Both rank all rows alike, so their AUCs on new rows are the same; the two estimates differ by estimation noise "
+    "only."
 )
-NOTICED = 0.01  # by how much the difference may be another than that of the two AUCs without a word
+EXPLAINED_ABOVE = 0.01  # a larger gap between the stated difference and that of the two AUCs is explained
 EXAMPLES = """\b
 Examples:
   foldless compare patients.csv --target outcome --models logistic,lda,ridge
@@ -89,11 +89,10 @@ def compare(
 ) -> None:
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
-    Every classifier is fitted once, to all rows; what their estimates have in common is taken into account. --C and
-    --shrinkage are for classifiers whose strength is not named in --models.
+    Every classifier is fitted once, to all rows; that all estimates come from the same rows is taken into account. --C
+    and --shrinkage are for classifiers whose strength is not given in --models.
     """
-    if given(ctx, "model"):
-        raise click.UsageError("--model is for one classifier: name them all in --models.")
+    refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
     if len(models) + (model_file is not None) < 2:
         raise click.BadParameter(
             "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
@@ -102,7 +101,10 @@ def compare(
     request = read_file(options, load_model(model_file))
     request.two_classes_only("compare")
     result, pair = answer(request, models, rope)
-    draw = partial(_draw, pair=pair, level=options.level)
+
+    def draw(figure: Any) -> None:
+        fl.ComparisonDisplay.from_comparison(pair, level=options.level, ax=figure.subplots())
+
     result["picture"] = picture.write(path, draw, width=10.0)  # the names of two classifiers are long
     console.say_result(result, options.as_json, partial(show, request=request))
 
@@ -128,22 +130,18 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        "notes": request.all_notes(_unsaid(warned, ranking.notes), ranking.notes),
+        "notes": request.all_notes(_new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
 
-def _draw(figure: Any, pair: Any, level: float) -> None:
-    fl.ComparisonDisplay.from_comparison(pair, level=level, ax=figure.subplots())
-
-
-def _unsaid(warned: list[str], notes: tuple[str, ...]) -> list[str]:
-    """Warnings that are not among the notes anyway."""
+def _new_warnings(warned: list[str], notes: tuple[str, ...]) -> list[str]:
+    """Warnings that say something the notes do not."""
     return [w for w in warned if not any(w.endswith(note) or note.endswith(w) for note in notes)]
 
 
 def _named(models: Models, request: Request) -> dict[str, Any]:
-    """Unfitted pipelines by a name that tells the setting of the classifier."""
+    """Unfitted pipelines, each under a name that gives the setting of its classifier."""
     named, options = {}, request.options
     for name, given_value in models:
         kind = CLASSIFIERS[name]
@@ -193,9 +191,9 @@ def disagreement(result: dict[str, Any]) -> str | None:
     """Why the difference is not that of the two AUCs, where a reader would notice."""
     first, second = result["models"][:2]
     if result["first_two"]["alike"]:
-        return None if round(first["auc"], 3) == round(second["auc"], 3) else ALIKE
+        return None if round(first["auc"], 3) == round(second["auc"], 3) else SAME_RANKING
     apart, stated = (round(value, 3) for value in (first["auc"] - second["auc"], result["first_two"]["difference"]))
-    if apart * stated >= 0 and abs(apart - stated) <= NOTICED:
+    if apart * stated >= 0 and abs(apart - stated) <= EXPLAINED_ABOVE:
         return None
     return (
         f"The two AUCs differ by {apart:+.3f}, and the difference is put at {stated:+.3f}: it is estimated from ranks "

@@ -1,27 +1,21 @@
-"""What commands print: sentences, tables, notes, JSON, progress, and what is left of the work after Ctrl-C."""
+"""What commands print: sentences, tables, notes and JSON."""
 
 from __future__ import annotations
 
 import json
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from foldless.errors import FoldlessWarning
-from foldless.words import is_unseen, one_line, plain, visible
+from foldless.words import is_control, one_line, plain, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-# On a terminal the line of progress is renewed this often (seconds); in a log file a line is kept, so more rarely.
-TERMINAL, LOG = 0.5, 30.0
 
 
 def stdout() -> Console:
@@ -45,7 +39,7 @@ def say_notes(notes: Iterable[str]) -> None:
 
 
 def say_ending(notes: list[str], picture: str | None = None) -> None:
-    """What every answer ends with: the reasons for doubt, and where the picture is."""
+    """End an answer: its warnings, and the path of the picture."""
     if notes:
         say("")
         say_notes(notes)
@@ -54,7 +48,7 @@ def say_ending(notes: list[str], picture: str | None = None) -> None:
 
 
 def say_facts(facts: Mapping[str, str]) -> None:
-    """Two columns: what, and how much; not a rich table, which would cut long values in a pipe."""
+    """Print names and values in two columns; a rich table would cut long values in a pipe."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         say(f"{name:<{width}}   {value}")
@@ -64,7 +58,7 @@ MIN_TABLE_WIDTH = 110
 
 
 def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Iterable[int] = ()) -> None:
-    """A light table, first column left and the others right; the rows numbered in `bold` stand out."""
+    """Print a table, the first column left-aligned and the others right-aligned; `bold` lists the rows to stress."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -80,7 +74,7 @@ def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]], bold: Itera
 
 
 def say_result(result: Mapping[str, Any], as_json: bool, show: Callable[[Any], None]) -> None:
-    """The answer of a command: as JSON, or as `show` puts it."""
+    """Print the answer of a command: as JSON, or with `show`."""
     if as_json:
         say_json(result)
     else:
@@ -88,9 +82,9 @@ def say_result(result: Mapping[str, Any], as_json: bool, show: Callable[[Any], N
 
 
 def say_json(answer: Mapping[str, Any]) -> None:
-    """The answer as JSON on stdout, and nothing else; characters that a terminal would obey as escapes of JSON."""
+    """Print the answer as JSON and nothing else; control characters become JSON escapes."""
     text = json.dumps(plain(answer, text=str), indent=2, ensure_ascii=False, allow_nan=False)
-    click.echo("".join(json.dumps(c)[1:-1] if is_unseen(c) and c != "\n" else c for c in text))
+    click.echo("".join(json.dumps(c)[1:-1] if is_control(c) and c != "\n" else c for c in text))
 
 
 @contextmanager
@@ -113,40 +107,5 @@ def _sentence(warning: warnings.WarningMessage) -> str:
     return one_line(str(warning.message))
 
 
-class Reporter:
-    """Progress on stderr: one line that is renewed, or now and then a line in a log."""
-
-    def __init__(self, what: str = "samples") -> None:
-        self.what = what
-        self.live = sys.stderr.isatty()
-        self.last = monotonic()
-
-    def __call__(self, done: int, total: int, remaining: float | None) -> None:
-        now = monotonic()
-        if done < total and now - self.last < (TERMINAL if self.live else LOG):
-            return
-        self.last = now
-        left = "" if remaining is None else f", {duration(remaining)} to go"
-        end = "\n" if done == total or not self.live else ""
-        click.echo(f"{chr(13) if self.live else ''}{done} of {total} {self.what}{left}   {end}", err=True, nl=False)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
 class Interrupted(Exception):
-    """Ctrl-C. click would print an empty line of its own before handing it on."""
-
-
-@contextmanager
-def resumable(out: Path) -> Iterator[None]:
-    """A run whose finished pieces stay in a folder: say so when it is interrupted."""
-    try:
-        yield
-    except KeyboardInterrupt as err:
-        way_on = f"what is finished is kept in {out}: run the same command with --resume to go on."
-        raise Interrupted(f"interrupted; {way_on}") from err
+    """Ctrl-C was pressed; click's own handling would print an empty line first."""

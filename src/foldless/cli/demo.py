@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -15,10 +14,11 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.options import json_option
+from foldless.cli.options import FILE, JSON
 
 # ---- The command.
 
+LEVEL = 0.95
 SHUFFLES = 10
 
 EXAMPLES = """\b
@@ -30,86 +30,58 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="The picture (.png, .svg, .pdf).  [default: foldless-demo.png]"
-)
+@click.option("--out", **FILE, help="The picture (.png, .svg, .pdf).  [default: foldless-demo.png]")
 @click.option(
     "--shuffles", type=click.IntRange(0, 1000), default=SHUFFLES, show_default=True, help="Shuffled label sets."
 )
-@json_option
+@click.option("--json", "as_json", **JSON)
 def demo(out: Path | None, shuffles: int, as_json: bool) -> None:
     """Compare estimators of the AUC on scikit-learn's breast-cancer data.
 
     A logistic regression is trained on 60 rows. Each estimator sees those 60 rows only; the other
     509 rows tell the truth. The last column repeats it all on shuffled labels, where the truth is 0.5.
     """
-    path = picture.writable_path(picture.DEFAULT if out is None else out, wanted=out is not None)
-    demonstration = _run_quietly(shuffles)
-    drawn = picture.write(path, lambda figure: picture.draw_demo(figure, demonstration), 11, 4.7, 110, picture.STYLE)
-    console.say_result(as_dict(demonstration, drawn), as_json, lambda _: _show(demonstration, drawn))
-
-
-def _run_quietly(shuffles: int) -> Demonstration:
     from rich.console import Console
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-    # The results carry the notes that matter; ten shuffles would repeat each warning ten times.
-    with console.gathered_warnings(), Console(stderr=True).status("comparing") as status:
-        return run(shuffles, lambda name: status.update(f"comparing: {name}"))
-
-
-def as_dict(demo: Demonstration, path: str | None) -> dict[str, Any]:
-    """The demo as plain data."""
-    low, high = demo.truth.interval(0.95)
-    return {
-        "n_train": demo.n_train,
-        "n_test": demo.n_test,
-        "n_features": demo.n_features,
-        "method": demo.method,
-        "level": 0.95,
-        "held_out": {"auc": float(demo.truth), "low": low, "high": high},
-        "shuffles": demo.shuffles,
-        "estimators": [_row_dict(row, float(demo.truth)) for row in demo.rows],
-        "notes": demo.notes,
-        "picture": path,
-    }
+    path = picture.writable_path(picture.DEFAULT if out is None else out, wanted=out is not None)
+    # The results carry the notes that matter; ten shuffles would repeat each warning ten times. The fits are small and
+    # many: BLAS threads would only get in each other's way, tenfold on a busy machine.
+    with console.gathered_warnings(), threadpool_limits(1), Console(stderr=True).status("comparing") as status:
+        result, roc, held_out = run(shuffles, lambda name: status.update(f"comparing: {name}"))
+    draw = partial(picture.draw_demo, result=result, roc=roc, held_out=held_out)
+    result["picture"] = picture.write(path, draw, 11, 4.7, 110, picture.STYLE)
+    console.say_result(result, as_json, show)
 
 
-def _row_dict(row: Result, truth: float) -> dict[str, Any]:
-    return {
-        "name": row.rival.name,
-        "auc": row.real.auc,
-        "low": row.real.low,
-        "high": row.real.high,
-        "error": row.real.auc - truth,
-        "on_shuffled_labels": row.shuffled,
-        "milliseconds": row.real.milliseconds,
-    }
-
-
-def _show(demo: Demonstration, drawn: str | None) -> None:
+def show(result: dict[str, Any]) -> None:
+    """The true AUC, the table, and every note."""
+    truth = result["held_out"]
     console.say(
-        f"Logistic regression on {demo.n_train} rows and {demo.n_features} columns of the breast-cancer data. On "
-        f"{demo.n_test} held-out rows its AUC is {demo.truth:.3f} (DeLong {words.span(*demo.truth.interval(0.95))})."
+        f"Logistic regression on {result['n_train']} rows and {result['n_features']} columns of the breast-cancer "
+        f"data. On {result['n_test']} held-out rows its AUC is {truth['auc']:.3f} "
+        f"(DeLong {words.span(truth['low'], truth['high'])})."
     )
     columns = ("estimator", "AUC", "95 % interval", "error", "shuffled", "ms")
-    bold = [k for k, row in enumerate(demo.rows) if row.rival.ours]
-    console.say_table(columns, [_cells(row, float(demo.truth)) for row in demo.rows], bold)
-    if demo.shuffles:
-        console.say(f"Shuffled labels: mean of {demo.shuffles} shuffles; nothing can be learned, so the truth is 0.5.")
-    console.say_notes(demo.notes)
-    console.say("no picture: pip install 'foldless[plot]'" if drawn is None else drawn)
+    bold = [k for k, row in enumerate(result["estimators"]) if row["name"] == picture.HIGHLIGHTED]
+    console.say_table(columns, [_cells(row) for row in result["estimators"]], bold)
+    if result["shuffles"]:
+        console.say(
+            f"Shuffled labels: mean of {result['shuffles']} shuffles; nothing can be learned, so the truth is 0.5."
+        )
+    console.say_notes(result["notes"])
+    console.say("no picture: pip install 'foldless[plot]'" if result["picture"] is None else result["picture"])
 
 
-def _cells(row: Result, truth: float) -> tuple[str, ...]:
-    real, noise = row.real, "-" if row.shuffled is None else f"{row.shuffled:.3f}"
-    took = f"{real.milliseconds:.1f}" if real.milliseconds < 10 else f"{real.milliseconds:.0f}"
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    shuffled, took = row["on_shuffled_labels"], row["milliseconds"]
     return (
-        row.rival.name,
-        words.rate(real.auc),
-        words.span(real.low, real.high),
-        f"{real.auc - truth:+.3f}",
-        noise,
-        took,
+        row["name"],
+        words.rate(row["auc"]),
+        words.span(row["low"], row["high"]),
+        f"{row['error']:+.3f}",
+        "-" if shuffled is None else f"{shuffled:.3f}",
+        f"{took:.1f}" if took < 10 else f"{took:.0f}",
     )
 
 
@@ -117,36 +89,22 @@ def _cells(row: Result, truth: float) -> tuple[str, ...]:
 
 BOOTSTRAPS = 50
 PAIRS = 100
-# Fast estimators are timed several times and the best taken: the first call also pays for imports.
 TIMED_CALLS = 4
-SLOW = 0.3
+SLOW = 300.0  # milliseconds
 
 
-@dataclass(frozen=True)
-class Rival:
-    """A name, and a function of a fitted classifier and its training data."""
+class Rival(NamedTuple):
+    """An estimator of the AUC: its name, and a function of a fitted classifier and its training data."""
 
     name: str
     estimate: Callable[[Any, Any, Any], Any]
-    ours: bool = False
-
-
-@dataclass(frozen=True)
-class TimedEstimate:
-    """The answer of a rival: an AUC, its 95 % interval if it has one, and the time it took."""
-
-    auc: float
-    low: float | None
-    high: float | None
-    milliseconds: float
-    notes: tuple[str, ...] = ()
 
 
 def all_rivals() -> tuple[Rival, ...]:
-    """Ours first, then the refitting ones, then those that trust the training scores."""
+    """Ours first, then those that refit, then those that trust the training scores."""
     b = fl.baselines
     return (
-        Rival("foldless", fl.auc_posterior, ours=True),
+        Rival(picture.HIGHLIGHTED, fl.auc_posterior),
         Rival("5-fold CV", b.cv_auc),
         Rival("5 x 5-fold CV", partial(b.cv_auc, folds=5, repeats=5)),
         Rival(f"leave-pair-out, {PAIRS} pairs", partial(b.leave_pair_out_auc, max_pairs=PAIRS)),
@@ -158,142 +116,99 @@ def all_rivals() -> tuple[Rival, ...]:
     )
 
 
-def ask(rival: Rival, model: Any, X: Any, y: Any) -> TimedEstimate:
-    """Run one rival and time it."""
-    took, result = _timed(lambda: rival.estimate(model, X, y))
-    low, high = _interval(result)
-    notes = tuple(f"{rival.name}: {note}" for note in getattr(result, "notes", ()))
-    return TimedEstimate(point(result), low, high, 1000 * took, notes)
-
-
-def point(result: Any) -> float:
+def point(estimate: Any) -> float:
     """The number itself: a posterior has a mean, a baseline is one."""
-    return float(result.mean if isinstance(result, fl.AUCPosterior) else result)
+    return float(estimate.mean if isinstance(estimate, fl.AUCPosterior) else estimate)
 
 
-def _interval(result: Any) -> tuple[float, float] | tuple[None, None]:
+def interval(estimate: Any) -> tuple[float, float] | tuple[None, None]:
+    """The interval of an estimate; a baseline that has none says so with an error."""
     try:
-        low, high = result.interval(0.95)
-    except fl.InputError:  # a baseline without an interval says so in this way
+        low, high = estimate.interval(LEVEL)
+    except fl.InputError:
         return None, None
     return float(low), float(high)
 
 
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    best, result = _once(call)
-    for _ in range(TIMED_CALLS - 1):
+def timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of a call and its time in milliseconds: the shortest of a few, as the first also pays for imports."""
+    best = np.inf
+    for _ in range(TIMED_CALLS):
+        start = perf_counter()
+        result = call()
+        best = min(best, 1000 * (perf_counter() - start))
         if best > SLOW:
             break
-        best = min(best, _once(call)[0])
-    return best, result
+    return result, best
 
 
-def _once(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = perf_counter()
-    result = call()
-    return perf_counter() - start, result
-
-
-# ---- The experiment: 60 training rows, 509 held-out rows, and labels without meaning.
+# ---- The experiment: 60 training rows, 509 held-out rows, and shuffled labels.
 
 TRAIN_ROWS = 60
 SEED = 0
 
 
-@dataclass(frozen=True)
-class Split:
-    """Training rows and the held-out rows that stand for the truth."""
+def run(shuffles: int, progress: Callable[[str], None]) -> tuple[dict[str, Any], Any, Any]:
+    """The comparison as a plain dict, the ROC posterior and the held-out curve; deterministic except for the times."""
+    from sklearn.metrics import roc_curve
 
-    X: Any
-    y: Any
-    X_test: Any
-    y_test: Any
-
-
-@dataclass(frozen=True)
-class Result:
-    """One estimator: on the real labels, and on average over shuffled ones (None when not asked)."""
-
-    rival: Rival
-    real: TimedEstimate
-    shuffled: float | None
-
-
-@dataclass(frozen=True)
-class Demonstration:
-    """All that the demo prints and draws."""
-
-    rows: tuple[Result, ...]
-    truth: Any
-    roc: Any
-    held_out_roc: tuple[Any, Any]
-    method: str
-    n_train: int
-    n_test: int
-    n_features: int
-    shuffles: int
-
-    @property
-    def notes(self) -> list[str]:
-        """Notes of all estimators, each once."""
-        return list(dict.fromkeys(note for row in self.rows for note in row.real.notes))
-
-
-def run(shuffles: int, progress: Callable[[str], None]) -> Demonstration:
-    """The whole comparison; deterministic but for the times."""
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    split = load()
-    # Hundreds of tiny fits: BLAS threads only get in each other's way, tenfold on a busy machine.
-    with threadpool_limits(1):
-        return _compared(split, shuffles, progress)
-
-
-def _compared(split: Split, shuffles: int, progress: Callable[[str], None]) -> Demonstration:
-    model = fit(split.X, split.y)
-    null_fits = [(y, fit(split.X, y)) for y in shuffled_labels(split.y, shuffles)]
-    rows = []
+    X, X_test, y, y_test = load()
+    model = fit(X, y)
+    test_scores = model.decision_function(X_test)
+    truth = fl.baselines.delong(y_test, test_scores)
+    low, high = truth.interval(LEVEL)
+    # Whatever a classifier learns from shuffled labels, its AUC on new data is 0.5.
+    rng = np.random.default_rng(SEED)
+    null_fits = [(fit(X, labels), labels) for labels in (rng.permutation(y) for _ in range(shuffles))]
+    rows, notes = [], []
     for rival in all_rivals():
         progress(rival.name)
-        rows.append(Result(rival, ask(rival, model, split.X, split.y), _mean_on_noise(rival, split.X, null_fits)))
-    truth = fl.baselines.delong(split.y_test, model.decision_function(split.X_test))
-    method = fl.auc_posterior(model, split.X, split.y).method
-    n_test, n_features = split.X_test.shape
-    return Demonstration(tuple(rows), truth, *_rocs(model, split), method, len(split.y), n_test, n_features, shuffles)
+        estimate, milliseconds = timed(partial(rival.estimate, model, X, y))
+        on_noise = [point(rival.estimate(null_model, X, labels)) for null_model, labels in null_fits]
+        rows.append(_row(rival.name, estimate, float(truth), on_noise, milliseconds))
+        notes += [f"{rival.name}: {note}" for note in getattr(estimate, "notes", ())]
+    analysis = fl.analyse(model, X, y)
+    result = {
+        "n_train": len(y),
+        "n_test": len(y_test),
+        "n_features": X.shape[1],
+        "method": analysis.auc.method,
+        "level": LEVEL,
+        "held_out": {"auc": float(truth), "low": low, "high": high},
+        "shuffles": shuffles,
+        "estimators": rows,
+        "notes": list(dict.fromkeys(notes)),
+    }
+    return result, analysis.roc, roc_curve(y_test, test_scores)[:2]
 
 
-def load() -> Split:
-    """scikit-learn's breast-cancer data, split once and for all."""
+def _row(name: str, estimate: Any, truth: float, on_noise: list[float], milliseconds: float) -> dict[str, Any]:
+    low, high = interval(estimate)
+    return {
+        "name": name,
+        "auc": point(estimate),
+        "low": low,
+        "high": high,
+        "error": point(estimate) - truth,
+        "on_shuffled_labels": float(np.mean(on_noise)) if on_noise else None,
+        "milliseconds": milliseconds,
+    }
+
+
+def load() -> list[Any]:
+    """scikit-learn's breast-cancer data as X, X_test, y and y_test: always the same split."""
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import train_test_split
 
     X, y = load_breast_cancer(return_X_y=True)
-    X, X_test, y, y_test = train_test_split(X, y, train_size=TRAIN_ROWS, stratify=y, random_state=SEED)
-    return Split(X, y, X_test, y_test)
+    split: list[Any] = train_test_split(X, y, train_size=TRAIN_ROWS, stratify=y, random_state=SEED)
+    return split
 
 
 def fit(X: Any, y: Any) -> Any:
-    """Standardise, then logistic regression: the classifier under judgement."""
+    """The classifier to be judged: columns standardised, then logistic regression."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=10_000)).fit(X, y)
-
-
-def shuffled_labels(y: Any, count: int) -> list[Any]:
-    """Permutations of the labels: whatever a classifier learns from them, its AUC on new data is 0.5."""
-    rng = np.random.default_rng(SEED)
-    return [rng.permutation(y) for _ in range(count)]
-
-
-def _mean_on_noise(rival: Rival, X: Any, fits: list[tuple[Any, Any]]) -> float | None:
-    return float(np.mean([point(rival.estimate(model, X, y)) for y, model in fits])) if fits else None
-
-
-def _rocs(model: Any, split: Split) -> tuple[Any, tuple[Any, Any]]:
-    """The posterior of the ROC curve, and the curve of the held-out rows."""
-    from sklearn.metrics import roc_curve
-
-    fpr, tpr, _ = roc_curve(split.y_test, model.decision_function(split.X_test))
-    return fl.roc_posterior(model, split.X, split.y), (fpr, tpr)

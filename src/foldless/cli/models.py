@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,34 +17,9 @@ from foldless.words import listed, one_line
 
 # ---- Classifiers
 
-MAX_ITER = 10_000
+# The default tolerance stops early on wide tables, and the answer would carry a note about it.
+PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
-TOLERANCE = 1e-7  # the default stops early on wide tables, and the answer would carry a note about it
-
-
-def _logistic(C: float, seed: int) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=C, tol=TOLERANCE, max_iter=MAX_ITER, random_state=seed)
-
-
-def _ridge(alpha: float, seed: int) -> Any:
-    from sklearn.linear_model import RidgeClassifier
-
-    return RidgeClassifier(alpha=alpha, random_state=seed)
-
-
-def _svm(C: float, seed: int) -> Any:
-    from sklearn.svm import LinearSVC
-
-    # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
-    return LinearSVC(C=C, dual=False, tol=TOLERANCE, max_iter=MAX_ITER, random_state=seed)
-
-
-def _lda(shrinkage: float | str, seed: int) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage)
 
 
 @dataclass(frozen=True)
@@ -53,7 +28,14 @@ class Classifier:
 
     title: str
     parameter: str
-    make: Callable[[Any, int], Any]
+    path: str  # of the class, which is imported when it is needed
+    settings: dict[str, Any]
+
+    def make(self, value: Any, seed: int) -> Any:
+        """An unfitted classifier; a solver that draws random numbers gets the seed."""
+        module, name = self.path.rsplit(".", 1)
+        model = getattr(import_module(module), name)(**{self.parameter: value}, **self.settings)
+        return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
     def strength(self, C: float, shrinkage: float | str) -> Any:
         """The value of its parameter: C, alpha = 1/C, or the shrinkage."""
@@ -74,15 +56,21 @@ class Classifier:
 
 
 CLASSIFIERS = {
-    "logistic": Classifier("logistic regression", "C", _logistic),
-    "ridge": Classifier("ridge classifier", "alpha", _ridge),
-    "lda": Classifier("linear discriminant analysis", "shrinkage", _lda),
-    "svm": Classifier("linear support vector machine", "C", _svm),
+    "logistic": Classifier("logistic regression", "C", "sklearn.linear_model.LogisticRegression", PRECISE),
+    "ridge": Classifier("ridge classifier", "alpha", "sklearn.linear_model.RidgeClassifier", {}),
+    "lda": Classifier(
+        "linear discriminant analysis",
+        "shrinkage",
+        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
+        {"solver": "lsqr"},
+    ),
+    # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
+    "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
 }
 
 
 def refuse_endless(C: float, largest: float) -> None:
-    """Refuse a support vector machine whose solver would not end; `largest` is the size of the numbers in X."""
+    """Refuse a support vector machine whose solver would never finish; `largest` is the size of the numbers in X."""
     low, high = REACH
     if not low <= C <= high:
         raise InputError(f"C of svm must lie between {low:g} and {high:g}, got {C:g}: use one nearer to 1.")
@@ -115,7 +103,7 @@ class Preparation:
 
     @property
     def words(self) -> str:
-        """The steps as the user reads them."""
+        """The steps, as they are printed."""
         done = ["standardized"] * self.standardize + ["log(1 + x)"] * self.log
         done += [f"{self.impute} for missing values"] * (self.impute is not None) + ["one-hot text"] * bool(self.texts)
         return ", ".join(done) or "as they are"
@@ -135,8 +123,8 @@ class Preparation:
 
         steps = self._steps()
         parts = [("numbers", make_pipeline(*steps) if steps else "passthrough", list(self.numbers))]
-        words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        parts = [part for part in parts if part[2]] + [("words", words, list(self.texts))]
+        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        parts = [part for part in parts if part[2]] + [("words", encoder, list(self.texts))]
         return ColumnTransformer(parts, verbose_feature_names_out=False)
 
 
@@ -172,7 +160,7 @@ method_option = click.option(
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A fitted model, where it came from, and the columns that it was fitted on."""
+    """A fitted model and the file that it came from."""
 
     path: Path
     model: Any
@@ -192,7 +180,12 @@ class SavedModel:
     def columns(self, offered: tuple[str, ...], file: Path) -> tuple[tuple[str, ...], list[str]]:
         """The columns of the file that the model takes, and a note about those that it does not."""
         if self.names is None:
-            self._refuse_other_width(offered, file)
+            width = getattr(self.model, "n_features_in_", len(offered))
+            if width != len(offered):
+                raise InputError(
+                    f"{self.path} was fitted on {width} columns, and {file} offers {len(offered)}: leave out the "
+                    f"others with --drop."
+                )
             return offered, []
         missing = [name for name in self.names if name not in set(offered)]
         if missing:
@@ -200,14 +193,6 @@ class SavedModel:
         unused = [name for name in offered if name not in set(self.names)]
         note = [f"columns that {self.path.name} was not fitted on were left out: {listed(unused)}."]
         return self.names, note if unused else []
-
-    def _refuse_other_width(self, offered: tuple[str, ...], file: Path) -> None:
-        width = getattr(self.model, "n_features_in_", len(offered))
-        if width != len(offered):
-            raise InputError(
-                f"{self.path} was fitted on {width} columns, and {file} offers {len(offered)}: leave out the others "
-                "with --drop."
-            )
 
     def labels(self, y: Any, target: str) -> Any:
         """Labels as the model knows them: 0 and 1 may have been False and True, or texts."""
@@ -218,7 +203,7 @@ class SavedModel:
         place = {_spelled(label): k for k, label in enumerate(known)}
         if {_spelled(v) for v in present} != set(place):
             raise InputError(
-                f"{self.path} knows the classes {listed(known)}, and the target column '{target}' has "
+                f"{self.path} was fitted to the classes {listed(known)}, and the target column '{target}' has "
                 f"{listed(present)}."
             )
         return np.asarray(known)[[place[_spelled(v)] for v in y.tolist()]]
@@ -253,9 +238,9 @@ def _built(path: Path) -> Any:
 
     try:
         unknown = io.get_untrusted_types(file=path)
-        strangers = [name for name in unknown if name not in HARMLESS]
-        if strangers:
-            raise InputError(f"{path} holds types that are not known to be harmless: {listed(strangers)}.")
+        suspect = [name for name in unknown if name not in HARMLESS]
+        if suspect:
+            raise InputError(f"{path} holds types that are not known to be harmless: {listed(suspect)}.")
         return io.load(path, trusted=unknown)
     except InputError:
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from glob import glob, has_magic
 from os.path import exists
@@ -19,10 +19,10 @@ from foldless.tables.files.sheet import Hints
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
 
-# ---- Values of options: each callback returns the value, or says what was expected. None passes: not given.
+# ---- Values of options: each callback returns the value, or says what was expected. None, not given, is returned.
 
 
-def share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def as_share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A number strictly between 0 and 1."""
     if value is not None and not 0 < value < 1:
         hint = f": write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
@@ -30,14 +30,14 @@ def share(ctx: click.Context, param: click.Parameter, value: float | None) -> fl
     return value
 
 
-def positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def as_positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A finite number above 0."""
     if value is not None and not (math.isfinite(value) and value > 0):
         raise click.BadParameter(f"must be a number above 0, got {value:g}.")
     return value
 
 
-def finite_value(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+def as_finite(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A finite number."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter(f"must be a finite number, got {value:g}.")
@@ -98,30 +98,59 @@ def as_shrinkage(ctx: click.Context, param: click.Parameter, value: str) -> floa
     return "auto" if value == "auto" else number
 
 
+# ---- The options about the file and the classifier.
+
+FILE: dict[str, Any] = {"type": click.Path(path_type=Path)}
+SHARE: dict[str, Any] = {"type": float, "callback": as_share}
+COLUMN: dict[str, Any] = {"metavar": "COLUMN"}
+JSON: dict[str, Any] = {"is_flag": True, "help": "Print JSON on stdout, and nothing else."}
+
+
+def picture_option(help_text: str) -> Callable[[Any], Any]:
+    """--out for a picture."""
+    return click.option("--out", **FILE, help=f"{help_text} (.png, .svg, .pdf).")
+
+
+def option(help: str, flag: str | None = None, **settings: Any) -> Any:
+    """A field of `CommandOptions` that declares its command-line option; by default the flag has the field's name."""
+
+    def declared(name: str) -> Callable[[Any], Any]:
+        return click.option(flag or f"--{name.replace('_', '-')}", name, help=help, show_default=True, **settings)
+
+    return field(metadata={"option": declared})
+
+
 @dataclass(frozen=True)
 class CommandOptions:
-    """One field per option of `data_options`, as click hands them over."""
+    """What the user asked for about a file and a classifier."""
 
     file: Path
-    target: str | None
-    positive: str | None
-    drop: tuple[str, ...]
-    id: str | None
-    groups: str | None
-    model: str
-    C: float
-    shrinkage: float | str
-    standardize: bool
-    log: bool
-    impute: str | None
-    one_hot: bool
-    seed: int
-    sep: str | None
-    encoding: str | None
-    decimal: str | None
-    thousands: str | None
-    level: float
-    as_json: bool
+    target: str | None = option("The column with the classes; in an .npz file an array, y by default.", **COLUMN)
+    positive: str | None = option("The positive class; by default the last in sorted order.", metavar="LABEL")
+    drop: tuple[str, ...] = option("A column to leave out; may be given several times.", multiple=True, **COLUMN)
+    id: str | None = option("A column that names the rows: left out, and searched for duplicates.", **COLUMN)
+    groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
+    model: str = option("The classifier.", type=click.Choice(list(CLASSIFIERS)), default="logistic")
+    C: float = option(
+        "Inverse penalty: C of logistic and svm, 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
+    )
+    shrinkage: float | str = option(
+        "Shrinkage of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
+        metavar="SHARE",
+        default="0.1",
+        callback=as_shrinkage,
+    )
+    standardize: bool = option("Scale columns to unit variance.", flag="--standardize/--no-standardize", default=True)
+    log: bool = option("Use log(1 + x) of the columns, as for counts and intensities.", is_flag=True)
+    impute: str | None = option("Fill missing numbers with the column's median.", type=click.Choice(["median"]))
+    one_hot: bool = option("Turn each column of text into one column per value.", is_flag=True)
+    sep: str | None = option("Separator, if the guess is wrong: , ; tab |", metavar="MARK", callback=as_separator)
+    encoding: str | None = option("Encoding, if the guess is wrong.", metavar="NAME", callback=as_encoding)
+    decimal: str | None = option("Decimal mark, if the guess is wrong.", type=click.Choice([".", ","]))
+    thousands: str | None = option("Mark between thousands, if any.", type=click.Choice([".", ",", "space", "'"]))
+    seed: int = option("Random seed of solvers and folds.", type=click.IntRange(0, 2**32 - 1), default=0)
+    level: float = option("Level of the intervals.", default=0.95, **SHARE)
+    as_json: bool = option(flag="--json", **JSON)
 
     @property
     def hints(self) -> Hints:
@@ -129,77 +158,16 @@ class CommandOptions:
         return Hints(self.sep, self.encoding, self.decimal, self.thousands)
 
 
-FIELDS = tuple(field.name for field in fields(CommandOptions))
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
-
-
-def share_option(name: str, default: float, help_text: str) -> Callable[[Any], Any]:
-    """An option whose value lies strictly between 0 and 1."""
-    return click.option(name, type=float, default=default, show_default=True, callback=share, help=help_text)
-
-
-def picture_option(help_text: str) -> Callable[[Any], Any]:
-    """--out for a picture."""
-    return click.option("--out", type=click.Path(path_type=Path), help=f"{help_text} (.png, .svg, .pdf).")
-
-
-COLUMN: dict[str, Any] = {"metavar": "COLUMN"}
-OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--target", **COLUMN, help="The column with the classes; in an .npz file an array, y by default."),
-    click.option("--positive", metavar="LABEL", help="The positive class; else the later in sorted order."),
-    click.option("--drop", multiple=True, **COLUMN, help="A column to leave out; may be given several times."),
-    click.option("--id", **COLUMN, help="A column that names the rows: left out, and searched for duplicates."),
-    click.option("--groups", **COLUMN, help="Rows with the same value here belong together: patients, sites, runs."),
-    click.option(
-        "--model", type=click.Choice(list(CLASSIFIERS)), default="logistic", show_default=True, help="The classifier."
-    ),
-    click.option(
-        "--C",
-        "C",
-        type=float,
-        default=1.0,
-        show_default=True,
-        callback=positive,
-        help="Inverse penalty: C of logistic and svm, 1/alpha of ridge.",
-    ),
-    click.option(
-        "--shrinkage",
-        metavar="SHARE",
-        default="0.1",
-        show_default=True,
-        callback=as_shrinkage,
-        help="Of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
-    ),
-    click.option(
-        "--standardize/--no-standardize", default=True, show_default=True, help="Whether columns get unit variance."
-    ),
-    click.option("--log", is_flag=True, help="Use log(1 + x) of the columns, as for counts and intensities."),
-    click.option("--impute", type=click.Choice(["median"]), help="Fill missing numbers with the column's median."),
-    click.option("--one-hot", is_flag=True, help="Turn each column of text into one column per value."),
-    click.option("--sep", metavar="MARK", callback=as_separator, help="Separator, if it is guessed wrongly: , ; tab |"),
-    click.option("--encoding", metavar="NAME", callback=as_encoding, help="Encoding, if it is guessed wrongly."),
-    click.option("--decimal", type=click.Choice([".", ","]), help="Decimal mark, if it is guessed wrongly."),
-    click.option("--thousands", type=click.Choice([".", ",", "space", "'"]), help="Mark between thousands, if any."),
-    click.option(
-        "--seed",
-        type=click.IntRange(0, 2**32 - 1),
-        default=0,
-        show_default=True,
-        help="Of solvers and folds that draw random numbers.",
-    ),
-    share_option("--level", 0.95, "Level of the intervals."),
-    json_option,
-)
+OPTIONS = {item.name: item.metadata["option"](item.name) for item in fields(CommandOptions) if item.metadata}
 
 
 def as_files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Names of files; a pattern that the shell has left alone stands for the files that it matches."""
+    """Names of files; a pattern that the shell did not expand stands for the files that it matches."""
     return tuple(path for word in value for path in _matching(word))
 
 
 def _matching(word: Path) -> list[Path]:
-    # A name with brackets in it is a name first.
+    # A file whose name contains brackets is found by its name.
     if exists(word) or not has_magic(str(word)):
         return [word]
     matches = sorted(glob(str(word), recursive=True))
@@ -222,15 +190,14 @@ def data_options(
         def gathered(*args: Any, **values: Any) -> None:
             if several:
                 values["file"] = values["files"][0]
-            options = CommandOptions(**{name: values.pop(name) for name in FIELDS})
+            options = CommandOptions(values.pop("file"), **{name: values.pop(name) for name in OPTIONS})
             command(*args, options=options, **values)
 
         decorated: Any = gathered
-        for option in reversed(OPTIONS):
-            decorated = option(decorated)
-        kind = click.Path(path_type=Path)
+        for declare in reversed(OPTIONS.values()):
+            decorated = declare(decorated)
         many: dict[str, Any] = {"nargs": -1, "metavar": "FILE...", "callback": as_files} if several else {}
-        argument = click.argument("files" if several else "file", type=kind, required=file_required, **many)
+        argument = click.argument("files" if several else "file", **FILE, required=file_required, **many)
         return argument(decorated)  # type: ignore[no-any-return]
 
     return decorate
@@ -241,23 +208,17 @@ def given(ctx: click.Context, name: str) -> bool:
     return ctx.get_parameter_source(name) not in (click.core.ParameterSource.DEFAULT, None)
 
 
-def first_given(ctx: click.Context, names: Iterable[str]) -> tuple[str, str] | None:
-    """The first of these options that the user wrote: its name, and how it is spelled."""
-    wanted = set(names)
-    params = ((str(param.name), param.opts[0]) for param in ctx.command.params if param.name in wanted)
-    return next(((name, spelled) for name, spelled in params if given(ctx, name)), None)
+def refuse_given(ctx: click.Context, names: Iterable[str], why: str) -> None:
+    """Refuse the first of these options that the user wrote."""
+    wrong = {param.name: param.opts[0] for param in ctx.command.params if given(ctx, str(param.name))}
+    for name in names:
+        if name in wrong:
+            raise click.UsageError(f"{wrong[name]} {why}")
 
 
 def refuse_wrong_strength(ctx: click.Context, options: CommandOptions) -> None:
     """C is not a parameter of lda, nor shrinkage one of the others."""
-    if options.model == "lda" and given(ctx, "C"):
-        raise click.UsageError("--C is not for lda: use --shrinkage.")
-    if options.model != "lda" and given(ctx, "shrinkage"):
-        raise click.UsageError(f"--shrinkage is for lda, and the model is {options.model}: use --C, or --model lda.")
-
-
-def refuse_own_steps(ctx: click.Context) -> None:
-    """A saved model brings its classifier and its steps."""
-    wrong = first_given(ctx, ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot"))
-    if wrong is not None:
-        raise click.UsageError(f"{wrong[1]} does not go with --model-file: the model brings its own steps.")
+    if options.model == "lda":
+        refuse_given(ctx, ["C"], "is not for lda: use --shrinkage.")
+    else:
+        refuse_given(ctx, ["shrinkage"], f"is for lda, and the model is {options.model}: use --C, or --model lda.")

@@ -6,15 +6,12 @@ import io
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
-
-if TYPE_CHECKING:
-    from foldless.cli.demo import Demonstration, Result
 
 DEFAULT = Path("foldless-demo.png")
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -81,22 +78,22 @@ def write(
     return str(path)
 
 
-def draw_demo(figure: Any, demo: Demonstration) -> None:
-    """Three panels: the estimates, the same on shuffled labels, the ROC curve."""
-    left, middle, right = _axes(figure, bool(demo.shuffles))
-    _draw_estimates(left, demo)
-    if middle is not None:
-        _draw_noise(middle, demo)
-    _draw_curve(right, demo)
+# ---- The picture of ``foldless demo``.
+
+HIGHLIGHTED = "foldless"  # the estimator that stands out
 
 
-def _axes(figure: Any, with_noise: bool) -> tuple[Any, Any, Any]:
-    estimates, roc = figure.subfigures(1, 2, width_ratios=(6.6, 4.4), wspace=0.02)
-    right = roc.subplots()
-    if not with_noise:
-        return estimates.subplots(), None, right
-    left, middle = estimates.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    return left, middle, right
+def draw_demo(figure: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
+    """Three panels: the estimates, the same on shuffled labels (if there are any), the ROC curve."""
+    estimates, curve = figure.subfigures(1, 2, width_ratios=(6.6, 4.4), wspace=0.02)
+    right = curve.subplots()
+    if result["shuffles"]:
+        left, middle = estimates.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+        _draw_estimates(left, result)
+        _draw_noise(middle, result)
+    else:
+        _draw_estimates(estimates.subplots(), result)
+    _draw_curve(right, result, roc, held_out)
 
 
 def _titled(axes: Any, title: str, subtitle: str) -> None:
@@ -104,62 +101,53 @@ def _titled(axes: Any, title: str, subtitle: str) -> None:
     axes.text(0, 1.02, subtitle, transform=axes.transAxes, fontsize=9, color=OTHERS, va="bottom")
 
 
-def _rows_from_top(axes: Any, demo: Demonstration) -> list[tuple[float, Result]]:
-    n = len(demo.rows)
-    axes.set_ylim(-0.7, n - 0.3)
+def _rows_from_top(axes: Any, result: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    rows = result["estimators"]
+    axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=FAINT, linewidth=0.8)
     axes.set_axisbelow(True)
-    return [(n - 1 - k, row) for k, row in enumerate(demo.rows)]
-
-
-def _colour(row: Result) -> str:
-    return OURS if row.rival.ours else OTHERS
-
-
-def _draw_estimates(axes: Any, demo: Demonstration) -> None:
-    placed = _rows_from_top(axes, demo)
-    low, high = demo.truth.interval(0.95)
-    axes.axvspan(low, high, color=TRUTH, alpha=0.12, linewidth=0)
-    axes.axvline(float(demo.truth), color=TRUTH, linewidth=1.4)
-    for height, row in placed:
-        _draw_row(axes, height, row, row.real.low, row.real.high, row.real.auc)
-    axes.set_yticks([h for h, _ in placed], [row.rival.name for _, row in placed])
-    for label, (_, row) in zip(axes.get_yticklabels(), placed, strict=True):
-        label.set(color=_colour(row) if row.rival.ours else INK, fontweight="bold" if row.rival.ours else "normal")
-    axes.set_xlim(right=1.0 + 0.06 * (1.0 - axes.get_xlim()[0]))
     axes.set_xlabel("AUC")
-    _titled(axes, "Estimates of the AUC", f"line: {demo.n_test} held-out rows, {float(demo.truth):.3f}")
+    return [(len(rows) - 1 - k, row) for k, row in enumerate(rows)]
 
 
-def _draw_row(axes: Any, height: float, row: Result, low: float | None, high: float | None, value: float) -> None:
+def _draw_estimates(axes: Any, result: dict[str, Any]) -> None:
+    placed, truth = _rows_from_top(axes, result), result["held_out"]
+    axes.axvspan(truth["low"], truth["high"], color=TRUTH, alpha=0.12, linewidth=0)
+    axes.axvline(truth["auc"], color=TRUTH, linewidth=1.4)
+    for height, row in placed:
+        _draw_row(axes, height, row["name"], row["low"], row["high"], row["auc"])
+    axes.set_yticks([height for height, _ in placed], [row["name"] for _, row in placed])
+    for label in axes.get_yticklabels():
+        if label.get_text() == HIGHLIGHTED:
+            label.set(color=OURS, fontweight="bold")
+    axes.set_xlim(right=1.0 + 0.06 * (1.0 - axes.get_xlim()[0]))
+    _titled(axes, "Estimates of the AUC", f"line: {result['n_test']} held-out rows, {truth['auc']:.3f}")
+
+
+def _draw_row(axes: Any, height: float, name: str, low: float | None, high: float | None, value: float) -> None:
     """A point with a line behind it."""
-    colour, ours = _colour(row), row.rival.ours
+    ours = name == HIGHLIGHTED
+    colour = OURS if ours else OTHERS
     if low is not None:
         width = 3.5 if ours else 2
         axes.plot([low, high], [height] * 2, color=colour, linewidth=width, alpha=0.55, solid_capstyle="butt")
     axes.plot(value, height, "o", color=colour, markersize=8 if ours else 6, markeredgecolor="white")
 
 
-def _noise(row: Result) -> float:
-    return 0.5 if row.shuffled is None else row.shuffled
-
-
-def _draw_noise(axes: Any, demo: Demonstration) -> None:
-    placed = _rows_from_top(axes, demo)
+def _draw_noise(axes: Any, result: dict[str, Any]) -> None:
     axes.axvline(0.5, color=TRUTH, linewidth=1.4)
-    for height, row in placed:
-        _draw_row(axes, height, row, 0.5, _noise(row), _noise(row))
+    for height, row in _rows_from_top(axes, result):
+        _draw_row(axes, height, row["name"], 0.5, row["on_shuffled_labels"], row["on_shuffled_labels"])
     axes.tick_params(labelleft=False)
-    axes.set_xlim(min(0.4, *(_noise(row) - 0.02 for row in demo.rows)), 1.02)
-    axes.set_xlabel("AUC")
-    _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {demo.shuffles})")
+    axes.set_xlim(min(0.4, *(row["on_shuffled_labels"] - 0.02 for row in result["estimators"])), 1.02)
+    _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {result['shuffles']})")
 
 
-def _draw_curve(axes: Any, demo: Demonstration) -> None:
-    _plot_curves(axes, demo)
+def _draw_curve(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
     corner = axes.inset_axes((0.36, 0.36, 0.6, 0.46), xlim=(0, 0.25), ylim=(0.75, 1.0))
-    _plot_curves(corner, demo)
+    for part in (axes, corner):
+        _plot_curves(part, result, roc, held_out)
     corner.tick_params(labelsize=8, colors=OTHERS)
     corner.set(xticks=(0, 0.1, 0.2), yticks=(0.8, 0.9, 1.0))
     axes.indicate_inset_zoom(corner, edgecolor=OTHERS)
@@ -169,8 +157,8 @@ def _draw_curve(axes: Any, demo: Demonstration) -> None:
     _titled(axes, "ROC curve", "posterior mean and band, one fit")
 
 
-def _plot_curves(axes: Any, demo: Demonstration) -> None:
+def _plot_curves(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
     grid = np.linspace(0.0, 1.0, 401)
-    axes.fill_between(grid, *demo.roc.band(grid), color=OURS, alpha=0.18, linewidth=0, label="95 % band")
-    axes.plot(grid, demo.roc.mean(grid), color=OURS, linewidth=2.2, label=f"foldless, {demo.n_train} training rows")
-    axes.step(*demo.held_out_roc, where="post", color=TRUTH, linewidth=1.4, label=f"{demo.n_test} held-out rows")
+    axes.fill_between(grid, *roc.band(grid), color=OURS, alpha=0.18, linewidth=0, label="95 % band")
+    axes.plot(grid, roc.mean(grid), color=OURS, linewidth=2.2, label=f"foldless, {result['n_train']} training rows")
+    axes.step(*held_out, where="post", color=TRUTH, linewidth=1.4, label=f"{result['n_test']} held-out rows")

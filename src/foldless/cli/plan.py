@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,17 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.options import (
-    FIELDS,
+    OPTIONS,
+    SHARE,
     CommandOptions,
+    as_positive,
     comma_separated,
     data_options,
     finite,
-    first_given,
     given,
     picture_option,
-    positive,
+    refuse_given,
     refuse_wrong_strength,
-    share,
-    share_option,
 )
 from foldless.cli.request import read_file
 
@@ -36,16 +34,16 @@ Examples:
   foldless plan patients.csv --target outcome --factors 1,3,10 --json
 """
 OF_A_STUDY = ("auc", "half_width", "above", "power", "balance", "features", "noise_share")
-OF_A_FILE = (*(name for name in FIELDS if name not in ("file", "level", "as_json")), "factors", "out")
+OF_A_FILE = (*(name for name in OPTIONS if name not in ("level", "as_json")), "factors", "out")
 
 
 @click.command(epilog=EXAMPLES)
-@click.option("--auc", type=float, callback=share, help="The AUC that the classifier is expected to have.")
-@click.option("--half-width", type=float, callback=share, help="Half the length of the interval you can accept.")
-@click.option("--above", type=float, callback=share, help="Instead: a bound that the interval shall lie above,")
-@share_option("--power", 0.9, "... with at least this probability.")
-@share_option("--balance", 0.5, "Share of the positive class.")
-@click.option("--features", type=float, callback=positive, help="Number of features the classifier will use.")
+@click.option("--auc", **SHARE, help="The AUC that the classifier is expected to have.")
+@click.option("--half-width", **SHARE, help="Largest acceptable half width of the interval.")
+@click.option("--above", **SHARE, help="Instead: a bound that the interval should lie above,")
+@click.option("--power", **SHARE, default=0.9, show_default=True, help="... with at least this probability.")
+@click.option("--balance", **SHARE, default=0.5, show_default=True, help="Share of the positive class.")
+@click.option("--features", type=float, callback=as_positive, help="Number of features the classifier will use.")
 @click.option("--noise-share", type=float, help="Instead: share of training noise in the scores, from 0 to 1.")
 @click.option(
     "--factors",
@@ -76,15 +74,15 @@ def plan(
 
 
 def _refuse_mixture(ctx: click.Context, has_file: bool) -> None:
-    wrong = first_given(ctx, OF_A_STUDY if has_file else OF_A_FILE)
-    if wrong is not None:
-        why = "does not go with a FILE: leave it out." if has_file else "needs a FILE: name one, or leave it out."
-        raise click.UsageError(f"{wrong[1]} {why}")
-    if not has_file and not given(ctx, "auc"):
+    if has_file:
+        refuse_given(ctx, OF_A_STUDY, "does not go with a FILE: leave it out.")
+        return
+    refuse_given(ctx, OF_A_FILE, "needs a FILE: name one, or leave it out.")
+    if not given(ctx, "auc"):
         raise click.UsageError("give --auc and --half-width or --above, or a FILE with --target.")
 
 
-# ---- A study not yet begun.
+# ---- A study that is being planned.
 
 
 def study(level: float, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -137,17 +135,17 @@ def curve(options: CommandOptions, factors: tuple[float, ...], out: Path | None)
         model = request.fitted()
         learning = fl.learning_curve(model, request.X, request.y, factors, **request.how)
     answer = learning.summary(options.level)
+
+    def draw(figure: Any) -> None:
+        fl.LearningCurveDisplay.from_curve(learning, level=options.level, ax=figure.subplots())
+
     return {
         **request.facts(),
         **answer,
         "classifier": request.classifier_words,
         "notes": request.all_notes(warned, answer["notes"]),
-        "picture": picture.write(path, partial(_draw, learning=learning, level=options.level)),
+        "picture": picture.write(path, draw),
     }
-
-
-def _draw(figure: Any, learning: Any, level: float) -> None:
-    fl.LearningCurveDisplay.from_curve(learning, level=level, ax=figure.subplots())
 
 
 def show_curve(result: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless.cli import console
 from foldless.cli.models import method_option, model_file_option
-from foldless.cli.options import CommandOptions, data_options, refuse_wrong_strength
+from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
@@ -37,7 +37,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @data_options()
 @model_file_option
 @method_option
-@click.option("-o", "--out", type=click.Path(path_type=Path), callback=as_page, help="The page (.html).")
+@click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
 @click.pass_context
@@ -75,7 +75,7 @@ def report(
         feature_names=request.features,
         title=title,
         data_name=options.file.name,
-        command=_command(),
+        command=shlex.join(["foldless", *sys.argv[1:]]),
         notes=[f"The file was read as: {request.read_as}.", *request.notes, *warned],
         seed=options.seed,
         search=not no_search,
@@ -88,11 +88,6 @@ def _progress(what: str) -> None:
     """One line that is written over on a terminal; nothing elsewhere."""
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
-
-
-def _command() -> str:
-    """What was typed."""
-    return shlex.join(["foldless", *sys.argv[1:]])
 
 
 def _show(page: Any, options: CommandOptions, out: Path | None) -> None:

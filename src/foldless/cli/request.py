@@ -15,43 +15,30 @@ from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, refuse_endless
-from foldless.cli.options import CommandOptions, refuse_own_steps
-from foldless.errors import InputError
+from foldless.cli.options import CommandOptions, refuse_given
+from foldless.errors import FoldlessError, InputError
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
 
 MISSING_WORD = "(missing)"
+OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot")
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Features and labels of a file, the steps before a classifier, and what the user should know.
-
-    Attributes
-    ----------
-    options : CommandOptions
-    target : name of the target column
-    X : float matrix, or a polars frame where there are columns of text
-    y : labels
-    groups : labels of rows that belong together, or None
-    features : names of the columns of X
-    preparation : Preparation
-    read_as : how the file was read, in words
-    notes : what to know about the reading
-    saved : a fitted model from a file that stands in for the one that would be fitted, or None
-    """
+    """Features and labels of a file, the steps before a classifier, and what the user should know."""
 
     options: CommandOptions
     target: str
-    X: Any
+    X: Any  # a float matrix, or a polars frame where there are columns of text
     y: Any
-    groups: Any
+    groups: Any  # labels of rows that belong together, or None
     features: tuple[str, ...]
     preparation: Preparation
-    read_as: str
-    notes: tuple[str, ...]
-    saved: SavedModel | None = None
+    read_as: str  # how the file was read, in words
+    notes: tuple[str, ...]  # what to know about the reading
+    saved: SavedModel | None = None  # a fitted model that takes the place of the one that would be fitted
 
     @property
     def labels(self) -> list[Any]:
@@ -93,9 +80,9 @@ class Request:
 
     @cached_property
     def _largest(self) -> float:
-        """The largest number after the steps, as it reaches the classifier."""
+        """The largest number that reaches the classifier, after the steps."""
         steps = self.preparation.pipeline("passthrough")
-        return float(np.max(np.abs(_tried(lambda: steps.fit_transform(self.X, self.y))), initial=0.0))
+        return float(np.max(np.abs(fitted_or_refused(lambda: steps.fit_transform(self.X, self.y))), initial=0.0))
 
     @property
     def classifier(self) -> dict[str, Any]:
@@ -114,7 +101,7 @@ class Request:
 
     @property
     def classifier_words(self) -> str:
-        """The classifier in a line."""
+        """The classifier, on one line."""
         if self.saved is not None:
             return f"{self.saved.name} from {self.saved.path}; {counted(len(self.features), 'column')}"
         kind = CLASSIFIERS[self.options.model]
@@ -130,11 +117,11 @@ class Request:
         return CLASSIFIERS[self.options.model].strength(self.options.C, self.options.shrinkage)
 
     def fitted(self, model: Any = None) -> Any:
-        """The one fit; a saved model is there already."""
+        """The fitted classifier; a saved model is fitted already."""
         if model is None and self.saved is not None:
             return self.saved.model
         model = self.unfitted(self.options.model, self._strength) if model is None else model
-        return _tried(lambda: model.fit(self.X, self.y))
+        return fitted_or_refused(lambda: model.fit(self.X, self.y))
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
@@ -158,17 +145,20 @@ class Request:
         return {"groups": f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"}
 
 
-def _tried(fit: Callable[[], Any]) -> Any:
+def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
+    """The result of a fit; numbers too large for the scaler or the solver are refused."""
     try:
         return fit()
-    except (ValueError, np.linalg.LinAlgError) as err:  # numbers too large for the scaler or the solver
-        raise InputError(f"the classifier could not be fitted: {words.one_line(str(err))}") from err
+    except FoldlessError:
+        raise
+    except (ValueError, np.linalg.LinAlgError) as err:
+        raise InputError(f"the {what} could not be fitted: {words.one_line(str(err))}") from err
 
 
 def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -> Request:
     """The request, with a saved model where one was named, which brings its own steps."""
     if model_file is not None:
-        refuse_own_steps(ctx)
+        refuse_given(ctx, OWN_STEPS, "does not go with --model-file: the model brings its own steps.")
     return read_file(options, load_model(model_file))
 
 
@@ -179,27 +169,21 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, options.file)
         loaded = source.load(features)
         y = labels_of(source.column(roles.target), roles.target)
-        groups, more = _groups(source, roles), _id_notes(source, roles)
-        # A saved model brings its own steps, which deal with missing values and words in their own way.
-        able = saved is not None
-        handled = columns.Handled(able or options.impute is not None, able or options.one_hot, options.log)
-        columns.refuse_unusable(loaded, features, handled, options.file, source.remedy, options.id)
-        notes = [*_notes(source, roles), *more, *unused, *notes_on_labels(y, roles.target)]
+        groups = _groups(source, roles)
+        look, able = columns.look_at_numbers(loaded.X, y), saved is not None
+        columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
+        notes = [*_notes(source, roles), *unused, *notes_on_labels(y, roles.target)]
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
-    notes += columns.notes_on_numbers(loaded, features, options.impute is not None)
+    notes += columns.notes_on_numbers(loaded, look, features, options.impute is not None)
     framed = loaded.texts or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
-    steps = _preparation(options, loaded, features)
+    numbers = tuple(name for name in features if name not in loaded.texts)
+    steps = Preparation(options.standardize, options.log, options.impute, numbers, tuple(loaded.texts))
     request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved)
     if groups is not None:
         request.two_classes_only("--groups")
     return request
-
-
-def _preparation(options: CommandOptions, loaded: sheet.Loaded, features: tuple[str, ...]) -> Preparation:
-    numbers = tuple(name for name in features if name not in loaded.texts)
-    return Preparation(options.standardize, options.log, options.impute, numbers, tuple(loaded.texts))
 
 
 def _groups(source: sheet.Sheet, roles: Roles) -> Any:
@@ -212,16 +196,13 @@ def _groups(source: sheet.Sheet, roles: Roles) -> Any:
     return np.array(column.to_list())
 
 
-def _id_notes(source: sheet.Sheet, roles: Roles) -> list[str]:
-    if roles.id is None or roles.id == roles.groups:
-        return []
-    return columns.notes_on_repeats(source.column(roles.id), roles.id, f"use --groups {words.shell_quoted(roles.id)}")
-
-
 def _notes(source: sheet.Sheet, roles: Roles) -> list[str]:
     notes = list(roles.notes)
     if "groups" in source.others and roles.groups is None:
         notes.append("the file has an array 'groups': use --groups groups if its rows are not independent.")
+    if roles.id not in (None, roles.groups):
+        way_out = f"use --groups {words.shell_quoted(roles.id)}"
+        notes += columns.notes_on_repeats(source.column(roles.id), roles.id, way_out)
     return notes
 
 

@@ -13,8 +13,8 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS
-from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, first_given, picture_option
-from foldless.cli.request import Request, read_file
+from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, picture_option, refuse_given
+from foldless.cli.request import Request, fitted_or_refused, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
 SHRINKAGES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
@@ -49,23 +49,22 @@ def search(
 ) -> None:
     """Fit one classifier to FILE for each strength of the penalty, and choose.
 
-    Every candidate is fitted once, to all rows, and judged by the AUC that it will have on new ones. Being the best of
-    several flatters: the table says by how much.
+    Every candidate is fitted once, to all rows, and judged by its AUC on new rows. The best of several looks better
+    than it is: the answer says by how much.
     """
-    if (wrong := first_given(ctx, ("C", "shrinkage"))) is not None:
-        raise click.UsageError(f"{wrong[1]} is one value, and search tries several: use --Cs.")
+    refuse_given(ctx, ("C", "shrinkage"), "is one value, and search tries several: use --Cs.")
     path = picture.writable_path(out)
     values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
     request = read_file(options)
     result, fitted = answer(request, values, rule)
-    result["picture"] = picture.write(path, partial(_draw, search=fitted, parameter=result["parameter"]))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        fl.SearchDisplay.from_estimator(fitted, ax=axes)
+        axes.set_xlabel(result["parameter"])
+
+    result["picture"] = picture.write(path, draw)
     console.say_result(result, options.as_json, partial(show, request=request))
-
-
-def _draw(figure: Any, search: Any, parameter: str) -> None:
-    axes = figure.subplots()
-    fl.SearchDisplay.from_estimator(search, ax=axes)
-    axes.set_xlabel(parameter)
 
 
 def _checked(values: tuple[float, ...], model: str) -> list[float]:
@@ -81,11 +80,12 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     """Everything that is printed, as a plain dict; and the search itself."""
     parameter = CLASSIFIERS[request.options.model].parameter
     grid = sorted((1 / v for v in values), reverse=True) if parameter == "alpha" else values
-    model = next(iter([request.unfitted(request.options.model, value) for value in grid]))
+    candidates = [request.unfitted(request.options.model, value) for value in grid]
+    model = candidates[0]
     name = f"{model.steps[-1][0]}__{parameter}"
     search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:
-        _fit(search, request)
+        fitted_or_refused(lambda: search.fit(request.X, request.y, groups=request.groups), "classifiers")
     best = search.best_posterior_
     low, high = best.interval(request.options.level)
     result = {
@@ -107,15 +107,6 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
         "notes": request.all_notes(warned, best.notes),
     }
     return result, search
-
-
-def _fit(search: Any, request: Request) -> None:
-    try:
-        search.fit(request.X, request.y, groups=request.groups)
-    except fl.FoldlessError:
-        raise
-    except (ValueError, np.linalg.LinAlgError) as err:
-        raise fl.InputError(f"the classifiers could not be fitted: {words.one_line(str(err))}") from err
 
 
 def _candidates(search: Any, name: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,11 @@ import foldless as fl
 from foldless.cli import columns
 from foldless.cli.columns import Roles, as_numbers, roles_of
 from foldless.cli.models import Preparation
-from foldless.cli.options import CommandOptions, given
+from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
-from foldless.tables.block import ColumnLook, look_at_columns
+from foldless.tables.block import look_at_columns
 from foldless.tables.files import binary
 from foldless.tables.parquet import unreadable
 from foldless.words import counted, listed
@@ -27,7 +28,6 @@ from foldless.words import counted, listed
 IN_MEMORY = {
     "groups": "put the rows into one file that fits into memory, or leave it out",
     "model": "logistic regression is the one classifier that is fitted in blocks",
-    "shrinkage": "logistic regression is the one classifier that is fitted in blocks",
     "method": "the fit in blocks has a closed form, and needs no refits",
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
@@ -47,18 +47,11 @@ scheduler_option = click.option(
 
 @dataclass(frozen=True, eq=False)
 class StreamedRequest(Request):
-    """A request whose X is a source of blocks, with the labels in it.
+    """A request whose X is a source of blocks, with the labels in it."""
 
-    Attributes
-    ----------
-    two_labels : the two classes, sorted
-    files : as the user named them
-    scheduler : address of the cluster that reads them, or None
-    """
-
-    two_labels: tuple[Any, ...] = ()
+    two_labels: tuple[Any, ...] = ()  # sorted
     files: tuple[Path, ...] = ()
-    scheduler: str | None = None
+    scheduler: str | None = None  # address of the cluster that reads the files
 
     @property
     def labels(self) -> list[Any]:
@@ -70,7 +63,7 @@ class StreamedRequest(Request):
         return fl.streaming.fit_logistic(self.X, C=self.options.C, standardize=self.options.standardize)
 
     def facts(self) -> dict[str, Any]:
-        """As of a file in memory, with a list of files."""
+        """As for a file in memory, but with a list of files."""
         files = [str(path) for path in self.files]
         return {"files": files, "target": self.target, "read_as": self.read_as, "scheduler": self.scheduler}
 
@@ -79,23 +72,26 @@ class StreamedRequest(Request):
 def opened(
     ctx: click.Context, options: CommandOptions, files: tuple[Path, ...], scheduler: str | None
 ) -> Iterator[StreamedRequest]:
-    """The request, while the cluster that reads its files is at hand."""
-    why = _why(files, scheduler)
-    _refuse_options(ctx, why)
+    """The request, while the cluster that reads its files is connected."""
+    why = "several files are read in blocks"
+    if len(files) == 1:
+        why = f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
+    for name, way_out in IN_MEMORY.items():
+        if ctx.params.get(name) not in ("logistic", "auto"):
+            refuse_given(ctx, [name], f"needs the whole table in memory, and {why}: {way_out}.")
     sheets = binary.open_parquet(files, why)
     options.hints.refuse(options.file)
     roles = roles_of(sheets[0], options)
     unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}
     _refuse_columns({kind: {name: "" for name, k in unfit.items() if k == kind} for kind in unfit.values()}, files)
-    with _reading(files, scheduler) as by_whom:
+    with _reading(files, scheduler) as readers:
         meaning = _meaning(binary.count_values(sheets, roles.target), roles.target)
         rows = fl.streaming.open_files(
             _absolute(files), roles.target, drop=roles.unused, meaning=meaning, spread=scheduler is not None
         )
         look = rows.total(look_at_columns)
-        gaps = {"missing values": look.missing, "infinite values": look.infinite}
-        named = {what: columns.rows_by_column(counts, roles.features) for what, counts in gaps.items()}
-        _refuse_columns({what: bad for what, bad in named.items() if bad}, files)
+        gaps = {columns.MISSING: look.missing, columns.INFINITE: look.infinite}
+        _refuse_columns({kind: columns.rows_by_column(n, roles.features) for kind, n in gaps.items()}, files)
         yield StreamedRequest(
             options,
             roles.target,
@@ -104,8 +100,8 @@ def opened(
             groups=None,
             features=roles.features,
             preparation=Preparation(options.standardize, numbers=roles.features),
-            read_as=f"{counted(len(files), 'Parquet file')}, streamed{by_whom}",
-            notes=(*roles.notes, *_id_notes(sheets, roles), *_numbering_notes(look, roles.features)),
+            read_as=f"{counted(len(files), 'Parquet file')}, streamed{readers}",
+            notes=(*roles.notes, *_id_notes(sheets, roles), *columns.notes_on_numbering(look, roles.features)),
             two_labels=tuple(sorted(set(meaning.values()))),
             files=files,
             scheduler=scheduler,
@@ -114,12 +110,19 @@ def opened(
 
 @contextmanager
 def _reading(files: tuple[Path, ...], scheduler: str | None) -> Iterator[str]:
-    """Who reads the blocks, in words; a cluster is asked before anything is read here."""
+    """Say who reads the blocks; a cluster is checked before anything is read here."""
     if scheduler is None:
         yield ""
         return
     with clusters.joined(scheduler) as client:
-        yield f" by {counted(_reading_workers(client, files), 'worker')} of {scheduler}"
+        reasons = client.run(unreadable, tuple(_absolute(files)), on_error="return")
+        for where, reason in reasons.items():
+            if reason is not None:
+                raise InputError(
+                    f"the Dask worker at {where} cannot read the files ({reason}): it must see them under the same "
+                    f"paths."
+                )
+        yield f" by {counted(len(reasons), 'worker')} of {scheduler}"
 
 
 def _absolute(files: tuple[Path, ...]) -> list[str]:
@@ -127,20 +130,8 @@ def _absolute(files: tuple[Path, ...]) -> list[str]:
     return [str(path.absolute()) for path in files]
 
 
-def _why(files: tuple[Path, ...], scheduler: str | None) -> str:
-    if len(files) > 1:
-        return "several files are read in blocks"
-    return f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
-
-
-def _refuse_options(ctx: click.Context, why: str) -> None:
-    for option in ctx.command.params:
-        name = str(option.name)
-        if name in IN_MEMORY and given(ctx, name) and ctx.params[name] not in ("logistic", "auto", False):
-            raise click.UsageError(f"{option.opts[0]} needs the whole table in memory, and {why}: {IN_MEMORY[name]}.")
-
-
 def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]) -> None:
+    problems = {kind: named for kind, named in problems.items() if named}
     if not problems:
         return
     names = list(dict.fromkeys(name for named in problems.values() for name in named))
@@ -151,19 +142,14 @@ def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]
     )
 
 
-def _numbering_notes(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
-    numbering = look.counting & (look.last - look.first >= 2)
-    return [columns.note_on_numbering(name) for name, counts in zip(names, numbering, strict=True) if counts]
-
-
 def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
     """The label of each value of the target, the same as for a file in memory; refused unless there are two."""
     columns.refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
     texts = list(values.rows)
     labels = dict(zip(texts, as_numbers(texts).tolist(), strict=True))
-    sizes: dict[Any, int] = {}
+    sizes: Counter[Any] = Counter()
     for text, label in labels.items():
-        sizes[label] = sizes.get(label, 0) + values.rows[text]
+        sizes[label] += values.rows[text]
     if len(sizes) != 2:
         raise InputError(
             f"the target column '{target}' has {counted(len(sizes), 'different value')} ({listed(sizes)}), and a table "
@@ -179,16 +165,5 @@ def _id_notes(sheets: tuple[binary.ParquetSheet, ...], roles: Roles) -> list[str
     import polars as pl
 
     column = pl.concat([one.column(roles.id) for one in sheets])
-    advice = "the intervals are too narrow; --groups knows them, for one file that fits into memory"
+    advice = "the intervals are too narrow; --groups accounts for them, in one file that fits into memory"
     return columns.notes_on_repeats(column, roles.id, advice)
-
-
-def _reading_workers(client: Any, files: tuple[Path, ...]) -> int:
-    """How many workers there are; refused unless each can read the files."""
-    reasons = client.run(unreadable, tuple(_absolute(files)), on_error="return")
-    for where, reason in reasons.items():
-        if reason is not None:
-            raise InputError(
-                f"the Dask worker at {where} cannot read the files ({reason}): it must see them under the same paths."
-            )
-    return len(reasons)

@@ -89,13 +89,14 @@ class ColumnLook:
 
     Attributes
     ----------
-    missing, infinite : numbers of such values
+    missing, infinite, negative : numbers of such values
     first, last : values of the first and of the last row
     counting : whether each value is the one before plus 1
     """
 
     missing: Array
     infinite: Array
+    negative: Array
     first: Array
     last: Array
     counting: Array
@@ -105,6 +106,7 @@ class ColumnLook:
         return ColumnLook(
             self.missing + after.missing,
             self.infinite + after.infinite,
+            self.negative + after.negative,
             self.first,
             after.last,
             self.counting & after.counting & goes_on,
@@ -117,6 +119,7 @@ def look_at_columns(block: Block) -> ColumnLook:
     return ColumnLook(
         np.isnan(X).sum(axis=0),
         np.isinf(X).sum(axis=0),
+        (X < 0).sum(axis=0),
         X[0].copy(),
         X[-1].copy(),
         np.all(X[1:] == X[:-1] + 1, axis=0),

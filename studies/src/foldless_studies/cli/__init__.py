@@ -1,4 +1,4 @@
-"""The commands that the studies add to ``foldless``, and the options they share.
+"""The commands that the studies add to ``foldless``, and the options and the line of progress that they share.
 
 `foldless --help` imports these modules: whatever needs scipy, scikit-learn, joblib or matplotlib is imported inside the
 functions.
@@ -6,9 +6,12 @@ functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
@@ -89,3 +92,42 @@ def say_table(lines: Sequence[Sequence[str]], left: int = 1) -> None:
     for line in lines:
         before = map(str.ljust, line[:left], widths)
         console.say("  ".join([*before, *map(str.rjust, line[left:], widths[left:])]))
+
+
+# On a terminal the line of progress is renewed this often (seconds); in a log file a line is kept, so more rarely.
+TERMINAL, LOG = 0.5, 30.0
+
+
+class Reporter:
+    """Progress on stderr: one line that is renewed, or now and then a line in a log."""
+
+    def __init__(self, what: str = "samples") -> None:
+        self.what = what
+        self.live = sys.stderr.isatty()
+        self.last = monotonic()
+
+    def __call__(self, done: int, total: int, remaining: float | None) -> None:
+        now = monotonic()
+        if done < total and now - self.last < (TERMINAL if self.live else LOG):
+            return
+        self.last = now
+        left = "" if remaining is None else f", {duration(remaining)} to go"
+        end = "\n" if done == total or not self.live else ""
+        click.echo(f"{chr(13) if self.live else ''}{done} of {total} {self.what}{left}   {end}", err=True, nl=False)
+
+
+def duration(seconds: float) -> str:
+    """A time in seconds, minutes or hours."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def resumable(out: Path) -> Iterator[None]:
+    """A run whose finished pieces stay in a folder: say so when it is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt as err:
+        way_on = f"what is finished is kept in {out}: run the same command with --resume to go on."
+        raise console.Interrupted(f"interrupted; {way_on}") from err

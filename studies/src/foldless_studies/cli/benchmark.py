@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from foldless.cli import console
-from foldless.cli.console import Reporter, resumable
 from foldless_studies.choices import CLASSIFIERS, DEFAULT_METHODS, METHODS
 from foldless_studies.cli import (
+    Reporter,
     comma_separated,
     data_option,
     json_option,
     out_options,
     refuse_file,
+    resumable,
     say_table,
     worker_options,
 )

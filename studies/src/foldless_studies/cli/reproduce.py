@@ -9,9 +9,17 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.console import Reporter, resumable
 from foldless_studies.choices import PAPER_CLASSIFIERS, PAPER_ITEMS
-from foldless_studies.cli import comma_separated, json_option, out_options, refuse_file, say_table, worker_options
+from foldless_studies.cli import (
+    Reporter,
+    comma_separated,
+    json_option,
+    out_options,
+    refuse_file,
+    resumable,
+    say_table,
+    worker_options,
+)
 
 if TYPE_CHECKING:
     from foldless_studies.paper.run import PaperSettings
