@@ -7,12 +7,9 @@ from contextlib import suppress
 from foldless.errors import PriorError
 from foldless.findings.finding import Finding, present
 from foldless.honest import in_sample
-from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.refits import Refits
 from foldless.honest.removal import MATERIAL, Provenance
-from foldless.honest.scores import FEW_ROWS, POOR_MATCH
-from foldless.honest.statistic import SeparationStatistic
+from foldless.honest.scores import POOR_MATCH
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
@@ -70,45 +67,6 @@ def stand_in(provenance: Provenance) -> Finding | None:
         if poor
         else "Pass the classifier with method='refit' if much depends on it.",
         match,
-    )
-
-
-AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely too low; mostly training noise
-ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four for each fold
-
-
-def refit_findings(analysis: LeaveOneOut) -> tuple[Finding, ...]:
-    """How far refits agree, and whether there are rows enough to split; nothing for rows removed in closed form."""
-    if not isinstance(analysis, Refits):
-        return ()
-    return present(_agreement(analysis.held.agreement), _few_to_split(analysis.statistic))
-
-
-def _agreement(q: float) -> Finding | None:
-    if q >= AGREED:
-        return None
-    what = "what refits share is less than their training noise" if q < SIGNAL else "the fit changes much with its rows"
-    return Finding(
-        "agreement",
-        "caution",
-        f"{what}: the scores of a row agree between refits by {q:.2f} (correlation). A fit to all rows is likely to be "
-        f"better than those to a part of them, and the answer too low.",
-        "Penalise more, or choose fewer columns; or collect more rows.",
-        q,
-    )
-
-
-def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
-    fewest = min(statistic.units0, statistic.units1)
-    if not FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
-        return None
-    return Finding(
-        "few rows",
-        "caution",
-        f"the smaller class has {fewest} rows or groups, and refits lack a fifth of them: the answer is likely to be a "
-        f"little low.",
-        f"Read the whole interval; {ENOUGH_TO_SPLIT} or more of each class are enough.",
-        float(fewest),
     )
 
 
