@@ -22,7 +22,7 @@ from data import alternating
 
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
-    "package lines": 24_700,  # the redesign aimed at 23,500; what is left holds no dead code and little duplication
+    "package lines": 23_500,
     "package files": 130,
     "studies lines": 7_000,
     "files entered by auc_posterior": 25,

@@ -96,7 +96,7 @@ def test_skewed_scores_matter_or_not():
     finding = scores.not_normal(analysis)
     negative, positive = rates.pair_scores(analysis.removed)
     assert finding.severity == "caution"
-    assert f"ranks make it {analysis.statistic.pair_auc:.3f}" in finding.text
+    assert f"{analysis.statistic.pair_auc:.3f} by ranks" in finding.text
     normal = ndtr((positive.mean() - negative.mean()) / np.sqrt(positive.var(ddof=1) + negative.var(ddof=1)))
     assert finding.value == pytest.approx(normal - analysis.statistic.pair_auc, abs=1e-12)
     assert scores.not_normal(analysed(np.log(X), y)[1]) is None

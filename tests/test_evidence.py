@@ -48,7 +48,7 @@ def test_component_equals_integration(setting):
     """Given the hyperparameters, the mean AUC is that of direct quadrature."""
     data = spectrum(X, Y)
     gap = float(X[Y].mean() - X[~Y].mean())
-    effect = _component(data, gap, float(data.eigenvalues.sum()), 1.0, *setting)
+    effect = _component(data, gap, float(data.eigenvalues.sum()), *setting)
     assert effect.mean_probability(np.sqrt(2)) == pytest.approx(brute_force(*setting)[1], abs=1e-6)
 
 

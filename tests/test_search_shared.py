@@ -16,7 +16,7 @@ from foldless.analysis import Options
 from foldless.honest.design import curvature_at
 from foldless.search.candidates import families, l2_strength
 from foldless.search.newton import Factor, inverse_lower
-from foldless.search.paths import Prototype, Stage, Study
+from foldless.search.paths import Stage, Study
 from sklearn_versions import VERSION
 
 EXACT = {"tol": 1e-10, "max_iter": 1_000_000}
@@ -43,8 +43,7 @@ def shapes(make_data):
 def stage_of(estimator, name, X, y, *, groups=None, **fit_params):
     """The shared path of a family, ready to be walked."""
     study = Study(estimator, X, y, fit_params, Options(groups=groups))
-    prototype = Prototype.of(study, {name: 1.0}, name)
-    return Stage.of(prototype, study.options)
+    return Stage.of(study, {name: 1.0}, name)
 
 
 def every_candidate(estimator, name, values, X, y, **fit_params):
@@ -88,7 +87,7 @@ def test_leave_one_out_scores_equal_the_general_path(shapes, shape, kind):
         start, near = visit.fit, visit.factor
         general = fl.honest_scores(clone(estimator).set_params(**{name: value}).fit(X, y), X, y)
         assert np.abs(visit.loo - general.scores).max() <= 1e-6 * np.abs(general.scores).max()
-        assert visit.assessment.posterior.details["pair_auc"] == general.pair_auc
+        assert visit.posterior.details["pair_auc"] == general.pair_auc
 
 
 @pytest.mark.parametrize("size", [1, 3, 80, 81, 170, 333])

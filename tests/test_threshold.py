@@ -72,7 +72,7 @@ def test_rates_at_a_moved_threshold_are_those_of_new_rows():
 
 def test_a_tuned_threshold_is_told():
     model = TunedThresholdClassifierCV(LogisticRegression(), cv=3).fit(X, Y)
-    assert any("chose its threshold with the help of y" in note for note in fl.error_posterior(model, X, Y).notes)
+    assert any("chose its threshold by looking at y" in note for note in fl.error_posterior(model, X, Y).notes)
     assert not any("threshold" in note for note in fl.error_posterior(model, X, Y, threshold=0.1).notes)
 
 
@@ -86,7 +86,7 @@ class Platt(RidgeClassifier):
 
 def test_probabilities_that_are_not_known_are_refused():
     model = fixed(Platt(), threshold=0.3).fit(X, Y)
-    with pytest.raises(fl.EstimatorError, match="no known function of its decision_function: give the threshold"):
+    with pytest.raises(fl.EstimatorError, match="not a known function of its decision_function: give the threshold"):
         fl.error_posterior(model, X, Y)
     assert fl.error_posterior(model, X, Y, threshold=0.1).threshold == 0.1
     assert fl.ROCPosteriorDisplay.from_estimator(model, X, Y).point_ is None
@@ -99,7 +99,7 @@ def test_a_threshold_that_nobody_passes_is_a_number(threshold):
 
 def test_half_a_probability_is_not_a_decision_of_0_everywhere():
     """ "auto" is a probability of 0.5, wherever the classifier has it."""
-    with pytest.raises(fl.EstimatorError, match="no known function"):
+    with pytest.raises(fl.EstimatorError, match="not a known function"):
         own_threshold(fixed(Platt()).fit(X, Y))
     model = fixed(SGDClassifier(loss="modified_huber", random_state=0), threshold=0.3).fit(X, Y)
     assert own_threshold(model) == pytest.approx(-0.4)

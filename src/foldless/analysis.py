@@ -1,4 +1,4 @@
-"""`analyse`: take a classifier apart once, remove its rows once, and read every answer off the `Analysis`.
+"""`analyse`: take a classifier apart once, remove its rows once, and answer every question from the `Analysis`.
 
     options         what was asked
     view            the classifier taken apart                                   model/
@@ -15,7 +15,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from foldless import checks, words
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
@@ -44,7 +44,7 @@ from foldless.tables import is_out_of_core, refuse_stream
 
 @dataclass(frozen=True, eq=False)
 class Options:
-    """What is asked about a classifier: the parameters that all public functions share, as in `analyse`."""
+    """The parameters that all public functions share; see `auc_posterior`."""
 
     groups: Any = None
     sample_weight: Any = None
@@ -88,8 +88,8 @@ def _is_default(value: Any, default: Any) -> bool:
 class Analysis:
     """A fitted classifier and its training rows, analysed once; every answer is computed on first use and kept.
 
-    Make it with `foldless.analyse`; `report`, `compare`, `learning_curve` and the displays accept it in place of a
-    classifier, and then nothing is computed twice.
+    Made by `analyse`, which has an example. `report`, `compare`, `learning_curve` and the displays accept it in place
+    of a classifier, so that nothing is computed twice.
 
     Attributes
     ----------
@@ -97,23 +97,6 @@ class Analysis:
         As given to `analyse`.
     options : Options
         The other arguments of `analyse`.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
-    >>> a = fl.analyse(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y), X, y)
-    >>> a.auc
-    AUCPosterior(mean=0.983, ...)
-    >>> a.error(threshold=0.5).sensitivity
-    RatePosterior(...)
-    >>> a.verdict
-    'caution'
     """
 
     estimator: Any
@@ -153,7 +136,7 @@ class Analysis:
 
     @property
     def several_classes(self) -> bool:
-        """Whether there are more than two classes."""
+        """More than two classes."""
         return not self.options.refit and len(self.view.classes) > 2
 
     @property
@@ -163,7 +146,7 @@ class Analysis:
         return self.view
 
     def refuse_several_classes(self, function: str) -> None:
-        """Refuse more than two classes, with the way to ask `function` about one of them."""
+        """Refuse more than two classes, and tell how to ask `function` about one of them."""
         if self.several_classes:
             raise two_classes_only(self.estimator, function)
 
@@ -208,19 +191,25 @@ class Analysis:
 
     @cached_property
     def table_notes(self) -> tuple[str, ...]:
-        """What one look at the table tells: copies of rows, a column that is the label."""
+        """Notes on the table: copies of rows, a column that is the label."""
         groups = None if self.several_classes else self.leave_one_out.removed.groups
         return quick_notes(self.view if self.several_classes else self.rows, self.X, groups)
 
     @cached_property
-    def _answers(self) -> Answers:
+    def _answers(self) -> _OfTwoClasses | _OfSeveralClasses:
         if has_several_classes(self.estimator):
             return _OfSeveralClasses(self)
         if not self.options.in_sample:
             return _OfTwoClasses(self)
+        prior = conjugate_prior(self.options.prior, self.options.groups, self.options.sample_weight)
         if is_out_of_core(self.X, self.y) and not is_estimator(self.estimator):
-            return _OfWeightsOnStream(self)
-        return _InSample(self)
+            return _OfWeightsOnStream(self, prior)
+        return _InSample(self, prior)
+
+    def _answers_for(self, function: str) -> _OfTwoClasses:
+        if isinstance(self._answers, _OfSeveralClasses):
+            raise two_classes_only(self.estimator, function)
+        return self._answers
 
     # ---- what users ask
 
@@ -232,7 +221,7 @@ class Analysis:
     @cached_property
     def roc(self) -> ROCPosterior:
         """Posterior of the ROC curve."""
-        return self._answers.roc()
+        return self._answers_for("roc_posterior").roc()
 
     def error(
         self, threshold: float | None = None, prevalence: float | None = None, *, covariance: str | None = None
@@ -242,12 +231,12 @@ class Analysis:
             threshold = checks.as_number(threshold, "threshold")
         if covariance not in (None, "common", "per-class"):
             raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
-        return self._answers.error(threshold, prevalence, covariance)
+        return self._answers_for("error_posterior").error(threshold, prevalence, covariance)
 
     @cached_property
     def scores(self) -> HonestScores:
         """What the training rows would have scored had they not been in the training set."""
-        return self._answers.scores()
+        return self._answers_for("honest_scores").scores()
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
@@ -273,7 +262,7 @@ class Analysis:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the AUC must know."""
+        """What to know when reading the AUC."""
         return self.auc.notes
 
     @property
@@ -295,12 +284,13 @@ class Analysis:
             "findings": [finding.summary() for finding in self.findings],
         }
 
-    def in_sample_auc(self, prior: Prior | None = None) -> tuple[AUCPosterior, str | None]:
-        """What the paper's method says about the same fit, and the warning that goes with it, if any."""
-        return _in_sample_auc(self.two_classes, conjugate_prior(prior))
+    def in_sample_auc(self) -> tuple[AUCPosterior, str | None]:
+        """The AUC that the paper's method gives for the same fit, and its warning, if any."""
+        answers = _InSample(self, Prior.paper())
+        return answers.auc(), answers.optimism
 
     def __repr__(self) -> str:
-        # Shows what is known already: looking at an object must neither compute nor fail.
+        # Shows only what has been computed: a repr should neither compute nor fail.
         known = self.__dict__
         parts = [type(self.estimator).__name__ if is_estimator(self.estimator) else "weights"]
         if "training" in known:
@@ -318,95 +308,119 @@ class Analysis:
         return self.auc._repr_html_()
 
 
+# ---- how each kind of analysis answers
+
 NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
-
-
-class Answers(Protocol):
-    """How one kind of analysis answers; the questions are those of `Analysis`."""
-
-    def auc(self) -> AUCPosterior: ...
-    def roc(self) -> ROCPosterior: ...
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior: ...
-    def scores(self) -> HonestScores: ...
-    def warnings(self) -> tuple[FoldlessWarning, ...]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class _OfTwoClasses:
-    """Two classes, in closed form or by refits."""
+    """Two classes, each row judged as if it had been left out of the fit."""
 
     analysis: Analysis
 
-    def auc(self) -> AUCPosterior:
-        labels = self.analysis.rows.labels
-        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
+    @property
+    def method(self) -> str:
+        return self.analysis.leave_one_out.method
 
-    def roc(self) -> ROCPosterior:
-        loo, labels = self.analysis.leave_one_out, self.analysis.rows.labels
-        curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
-        return ROCPosterior(curves, loo.method, labels.n0, labels.n1, self._rate_notes() + loo.shape_notes())
-
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        if covariance is not None:
-            raise InputError(NEITHER)
-        loo, labels = self.analysis.leave_one_out, self.analysis.rows.labels
-        at, notes = _threshold(self.analysis, threshold)
-        rates = SeparateScales(*loo.class_effects(at))
-        share = _share(labels, prevalence)
-        return ErrorPosterior(rates, at, share, loo.method, labels.n0, labels.n1, self._rate_notes() + notes)
-
-    def scores(self) -> HonestScores:
-        return _honest_scores(self.analysis.leave_one_out, self._rate_notes())
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         if self.analysis.by_refits:  # every step was fitted again: none has seen the rows that it was judged on
             return ()
         return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
 
-    def _rate_notes(self) -> tuple[str, ...]:
-        return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
+    def auc(self) -> AUCPosterior:
+        labels = self.analysis.rows.labels
+        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
+
+    def curves(self) -> tuple[SeparationCurves | BinormalCurves, tuple[str, ...]]:
+        """The law of the ROC curve, and notes on its shape."""
+        loo = self.analysis.leave_one_out
+        return BinormalCurves.from_variances(loo.effect, *loo.class_variances()), loo.shape_notes()
+
+    def rates(self, threshold: float, covariance: str | None) -> RatePair:
+        """The joint law of the false and the true positive rate."""
+        if covariance is not None:
+            raise InputError(NEITHER)
+        return SeparateScales(*self.analysis.leave_one_out.class_effects(threshold))
+
+    def roc(self) -> ROCPosterior:
+        labels = self.analysis.rows.labels
+        curves, notes = self.curves()
+        return ROCPosterior(curves, self.method, labels.n0, labels.n1, self.notes + notes)
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        estimator, rows = self.analysis.estimator, self.analysis.rows
+        n0, n1 = rows.labels.n0, rows.labels.n1
+        notes: tuple[str, ...] = ()
+        if threshold is None:
+            threshold, notes = self.own_threshold(), notes_on_threshold(estimator)
+        rates = self.rates(threshold, covariance)
+        share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
+        return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
+
+    def own_threshold(self) -> float:
+        """The classifier's own, oriented towards the positive class."""
+        if self.analysis.by_refits:
+            return self.analysis.training.threshold
+        own = own_threshold(self.analysis.estimator)
+        return 0.0 - own if self.analysis.two_classes.flipped else own
+
+    def scores(self) -> HonestScores:
+        loo = self.analysis.leave_one_out
+        origin = loo.removed.provenance
+        return HonestScores(
+            scores=loo.removed.loo,
+            pair_auc=loo.statistic.pair_auc,
+            noise_share=loo.statistic.noise_share,
+            residual=origin.residual,
+            match=origin.match,
+            method=origin.method,
+            notes=rate_notes(loo, self.analysis.table_notes),
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class _InSample:
-    """The paper's model on the training scores."""
+class _InSample(_OfTwoClasses):
+    """The paper's model on the training scores; the honest scores stay those of the leave-one-out method."""
 
-    analysis: Analysis
+    prior: Prior
+    method = "in-sample"
 
-    @cached_property
-    def prior(self) -> Prior:
-        options = self.analysis.options
-        return conjugate_prior(options.prior, options.groups, options.sample_weight)
-
-    @cached_property
+    @property
     def optimism(self) -> str | None:
-        return _optimism(self.analysis.two_classes, self.prior)
-
-    def auc(self) -> AUCPosterior:
-        return _in_sample_auc(self.analysis.two_classes, self.prior)[0]
-
-    def roc(self) -> ROCPosterior:
         view = self.analysis.two_classes
-        curves = SeparationCurves(in_sample.separation(view, self.prior))
-        return ROCPosterior(curves, "in-sample", view.labels.n0, view.labels.n1, self._notes())
+        return in_sample.optimism(view.w.size, view.labels.positive.size, self.prior)
 
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        view = self.analysis.two_classes
-        at, notes = _threshold(self.analysis, threshold)
-        share = _share(view.labels, prevalence)
-        rates = _in_sample_rates(view, self.prior, at, covariance or "common")
-        n0, n1 = view.labels.n0, view.labels.n1
-        return ErrorPosterior(rates, at, share, "in-sample", n0, n1, self._notes() + notes)
-
-    def scores(self) -> HonestScores:
-        return _OfTwoClasses(self.analysis).scores()
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         optimism = () if self.optimism is None else (OptimismWarning(self.optimism),)
         return _trust_warnings(self.analysis.view, None) + optimism
 
-    def _notes(self) -> tuple[str, ...]:
-        return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
+    def auc(self) -> AUCPosterior:
+        view = self.analysis.two_classes
+        effect = in_sample.separation(view, self.prior)
+        return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
+
+    def curves(self) -> tuple[SeparationCurves | BinormalCurves, tuple[str, ...]]:
+        return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior)), ()
+
+    def rates(self, threshold: float, covariance: str | None) -> RatePair:
+        view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"
+        if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
+            raise PriorError(
+                f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), "
+                f"Prior.niw() or Prior.improper(), or method='loo'."
+            )
+        if covariance == "common":
+            return SharedScale(*in_sample.error_effects(view, prior, threshold))
+        return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,7 +442,7 @@ class _OfWeightsOnStream(_InSample):
 
 @dataclass(frozen=True, eq=False)
 class _OfSeveralClasses:
-    """More than two classes, in closed form: the average AUC."""
+    """More than two classes, each row judged as if it had been left out: the average AUC, and nothing else yet."""
 
     analysis: Analysis
 
@@ -439,17 +453,28 @@ class _OfSeveralClasses:
         notes = a.view.notes + a.class_scores.provenance.notes + a.table_notes
         return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, notes)
 
-    def roc(self) -> ROCPosterior:
-        raise two_classes_only(self.analysis.estimator, "roc_posterior")
-
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        raise two_classes_only(self.analysis.estimator, "error_posterior")
-
-    def scores(self) -> HonestScores:
-        raise two_classes_only(self.analysis.estimator, "honest_scores")
-
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)
+
+
+def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
+    """Steps that may have seen y, and a fit that differs from the one that was judged."""
+    return tuple(TrustWarning(text) for text in (*view.doubts, strained) if text is not None)
+
+
+def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[FoldlessWarning, ...]) -> Diagnosis:
+    """The diagnosis of an in-sample answer, whose optimism is the worst finding."""
+    advice = "Use method='loo', the default, which judges every row as if it had been left out."
+    optimistic = (
+        Finding("in-sample answer", "severe", str(warning), advice, auc.mean)
+        for warning in warnings
+        if isinstance(warning, OptimismWarning)
+    )
+    others = (finding for finding in diagnosis.findings if finding.name != "in-sample answer")
+    return replace(diagnosis, auc=auc, findings=(*optimistic, *others))
+
+
+# ---- making an analysis
 
 
 def analyse(
@@ -466,12 +491,12 @@ def analyse(
     n_jobs: int | None = None,
     progress: Any = None,
 ) -> Analysis:
-    """Analyse a fitted classifier and its training rows once, and read every answer off the result.
+    """Analyse a fitted classifier and its training rows once, and get every answer from the result.
 
-    The classifier is taken apart at once, so that unusable input is refused here. Everything else is computed on first
+    The classifier is taken apart immediately, so unusable input is refused here. Everything else is computed on first
     use and kept: ``a.auc``, ``a.roc``, ``a.error(threshold=...)``, ``a.scores``, ``a.findings``, ``a.verdict``,
-    ``a.notes``. So do not fit the classifier again, or change X in place, before the last question.
-    `auc_posterior`, `roc_posterior`, `error_posterior`, `honest_scores` and `diagnose` are one question each to such an
+    ``a.notes``. Do not refit the classifier or change X in place while you still use the analysis.
+    `auc_posterior`, `roc_posterior`, `error_posterior`, `honest_scores` and `diagnose` each ask one question of such an
     analysis; all but the last emit its ``warnings``, which an `Analysis` carries as data.
 
     Parameters
@@ -494,6 +519,10 @@ def analyse(
     >>> from sklearn.linear_model import RidgeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> a = fl.analyse(RidgeClassifier().fit(X[50:], y[50:]), X[50:], y[50:])
+    >>> a.auc
+    AUCPosterior(...)
+    >>> a.error(threshold=0.5).sensitivity
+    RatePosterior(...)
     >>> a.scores.pair_auc > 0.95
     True
     >>> a.verdict
@@ -501,25 +530,27 @@ def analyse(
     """
     options = Options(groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress)
     if isinstance(model, Analysis):
-        raise InputError("this is an Analysis already: ask it, as in a.auc.")
+        raise InputError("this is an Analysis already: read its answers, such as a.auc.")
     if X is None:
         raise InputError("X is missing: pass X and y, the data that the classifier was fitted on, or an Analysis.")
     if has_several_classes(model) and not options.refit:
         _refuse_for_several_classes(model, X, y, options)
-    if options.in_sample:
-        conjugate_prior(prior, groups, sample_weight)
-    else:
+    if not options.in_sample:
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
     if options.refit:
         analysis.training  # noqa: B018  # refuses what cannot be refitted
-    elif not isinstance(analysis._answers, _OfWeightsOnStream):  # a stream that may be readable only once
-        _refuse_other_lengths(analysis)
+    elif not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
+        rows = analysis.view.codes.size
+        if groups is not None:
+            checks.group_codes(groups, rows)
+        if sample_weight is not None:
+            checks.as_row_weights(sample_weight, rows)
     return analysis
 
 
 def analysed(model: Any, X: Any, y: Any, options: Options | None = None, *, closed_form: bool = False) -> Analysis:
-    """An analysis as it is, or that of a classifier on its rows; `closed_form` for what cannot make use of refits."""
+    """The given analysis, or that of a classifier and its rows; `closed_form` for what cannot make use of refits."""
     options = Options() if options is None else options
     if not isinstance(model, Analysis):
         if closed_form and options.method == "auto":
@@ -531,19 +562,8 @@ def analysed(model: Any, X: Any, y: Any, options: Options | None = None, *, clos
     return model
 
 
-# ---- refusals
-
-
-def _refuse_other_lengths(analysis: Analysis) -> None:
-    rows = analysis.view.codes.size
-    if analysis.options.groups is not None:
-        checks.group_codes(analysis.options.groups, rows)
-    if analysis.options.sample_weight is not None:
-        checks.as_row_weights(analysis.options.sample_weight, rows)
-
-
 def two_classes_only(estimator: Any, function: str) -> EstimatorError:
-    """The error for a question that exists for two classes only, with the way to ask about one class."""
+    """The error for a question about two classes, with the way to ask it about one class of several."""
     classes = estimator.classes_.tolist()
     return EstimatorError(
         f"{function} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
@@ -561,75 +581,3 @@ def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options
             f"{len(estimator.classes_)} ({words.listed(estimator.classes_.tolist())}): use method='loo'."
         )
     refuse_two_class_options(options.pos_label, options.groups)
-
-
-# ---- pieces of the answers
-
-
-def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[FoldlessWarning, ...]) -> Diagnosis:
-    """The diagnosis of an in-sample answer: what makes it optimistic is the worst that can be said."""
-    advice = "Use method='loo', the default, which judges every row as if it had been left out."
-    optimistic = (
-        Finding("in-sample answer", "severe", str(warning), advice, auc.mean)
-        for warning in warnings
-        if isinstance(warning, OptimismWarning)
-    )
-    others = (finding for finding in diagnosis.findings if finding.name != "in-sample answer")
-    return replace(diagnosis, auc=auc, findings=(*optimistic, *others))
-
-
-def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
-    """Steps that may have seen y, and a fit that is not the one that was judged."""
-    texts = (*view.doubts, *(() if strained is None else (strained,)))
-    return tuple(TrustWarning(text) for text in texts)
-
-
-def _threshold(analysis: Analysis, threshold: float | None) -> tuple[float, tuple[str, ...]]:
-    """The threshold and what to say about it; by default the classifier's own, towards the positive class."""
-    if threshold is not None:
-        return threshold, ()
-    notes = notes_on_threshold(analysis.estimator)
-    if analysis.by_refits:
-        return analysis.training.threshold, notes
-    own = own_threshold(analysis.estimator)
-    return (0.0 - own if analysis.two_classes.flipped else own), notes
-
-
-def _share(labels: checks.Labels, prevalence: float | None) -> float:
-    share = labels.n1 / (labels.n0 + labels.n1)
-    return share if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
-
-
-def _honest_scores(loo: LeaveOneOut, notes: tuple[str, ...]) -> HonestScores:
-    origin = loo.removed.provenance
-    return HonestScores(
-        scores=loo.removed.loo,
-        pair_auc=loo.statistic.pair_auc,
-        noise_share=loo.statistic.noise_share,
-        residual=origin.residual,
-        match=origin.match,
-        method=origin.method,
-        notes=notes,
-    )
-
-
-def _in_sample_auc(view: LinearView, prior: Prior) -> tuple[AUCPosterior, str | None]:
-    optimism = _optimism(view, prior)
-    notes = view.notes if optimism is None else (*view.notes, optimism)
-    effect = in_sample.separation(view, prior)
-    return AUCPosterior.from_effect(effect, "in-sample", view.labels.n0, view.labels.n1, notes), optimism
-
-
-def _optimism(view: LinearView, prior: Prior) -> str | None:
-    return in_sample.optimism(view.w.size, view.labels.positive.size, prior)
-
-
-def _in_sample_rates(view: LinearView, prior: Prior, threshold: float, covariance: str) -> RatePair:
-    if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
-        raise PriorError(
-            f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), Prior.niw() "
-            f"or Prior.improper(), or method='loo'."
-        )
-    if covariance == "common":
-        return SharedScale(*in_sample.error_effects(view, prior, threshold))
-    return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))

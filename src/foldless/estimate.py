@@ -1,4 +1,4 @@
-"""The public questions: each reads one answer off an `Analysis` and emits the warnings that belong to it."""
+"""The public questions: each takes one answer from an `Analysis` and emits the warnings that belong to it."""
 
 from __future__ import annotations
 
@@ -48,11 +48,12 @@ def auc_posterior(
         column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). Arrays on a GPU
         go with weights and "in-sample".
     method : {"auto", "loo", "refit", "in-sample"}
-        "loo" judges every row by what its score would have been without it, in closed form; nothing is refitted.
-        "refit" fits a clone of the classifier, with all steps of its pipeline, 20 times to four fifths of the rows and
-        judges the others: for any classifier, linear or not, of two classes. "auto" takes "loo" where there is a closed
-        form and "refit" for other linear classifiers (L1, hinge, feature selection). "in-sample" is the paper's model
-        on the training scores: optimistic unless there are far fewer features than rows, and it warns then.
+        "loo" judges every row by the score it would have had without it in the training data, in closed form; nothing
+        is refitted. "refit" fits a clone of the classifier, with all steps of its pipeline, 20 times to four fifths of
+        the rows and judges the others: for any classifier of two classes, linear or not. "auto" takes "loo" where there
+        is a closed form and "refit" for other linear classifiers (L1, hinge, feature selection). "in-sample" is the
+        paper's model on the training scores; it is optimistic unless there are far fewer features than rows, and then
+        warns.
     prior : EffectPrior for "loo" and "refit", Prior for "in-sample", optional
         `EffectPrior.default()` and `Prior.paper()` by default.
     groups : array of shape (N,), optional
@@ -60,21 +61,20 @@ def auc_posterior(
     sample_weight : array of shape (N,), optional
         The weights given to ``fit``, if any.
     pos_label : optional
-        The positive class; by default the second of ``classes_``. For a weight vector, the class that
-        high scores stand for.
+        The positive class, the second of ``classes_`` by default; for a weight vector, the class with high scores.
     multi_class : {"ovo", "ovr"}
         For more than two classes, as in ``sklearn.metrics.roc_auc_score``: the average over pairs of classes (Hand and
-        Till), or over classes against the rest. Rows are ranked by the probabilities where scikit-learn makes them
-        from all decision values by a softmax (LogisticRegression, LinearDiscriminantAnalysis), else by the class's own
-        decision value.
+        Till), or over classes against the rest. Rows are ranked by the probabilities where scikit-learn computes them
+        from all decision values by a softmax (LogisticRegression, LinearDiscriminantAnalysis), otherwise by the
+        decision value of the class.
     n_jobs : int, optional
         Workers for refits (joblib); the result does not depend on it.
 
     Returns
     -------
     AUCPosterior, or MulticlassAUCPosterior for a classifier of more than two classes
-        Its ``method`` reads "loo", "loo-surrogate" (the training of bare weights is unknown, the nearest ridge
-        regression stands in for it), "refit" or "in-sample"; its ``notes`` say what a reader must know.
+        Its ``method`` is "loo", "loo-surrogate" (the training of bare weights is unknown, and the nearest ridge
+        regression stands in for it), "refit" or "in-sample"; its ``notes`` tell what to know when reading it.
 
     Examples
     --------
@@ -110,10 +110,10 @@ def auc_posterior_from_scores(
     Parameters
     ----------
     y : array of shape (N,)
-        Two classes of any type, or more.
+        Labels of two or more classes.
     scores : array of shape (N,), or (N, K) for K > 2 classes, one column for each in sorted order
     prior, groups, pos_label, multi_class
-        As in `auc_posterior`; rows are ranked by the scores as they are.
+        As in `auc_posterior`.
 
     Examples
     --------
@@ -214,14 +214,14 @@ def error_posterior(
 ) -> ErrorPosterior:
     """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted classifier.
 
-    Parameters that are not listed are those of `auc_posterior`; a prior goes with "in-sample" only.
+    Parameters that are not listed are as in `auc_posterior`; a prior is taken with "in-sample" only.
 
     Parameters
     ----------
     threshold : float, optional
-        Rows with ``decision_function > threshold`` (oriented towards the positive class) count as positive; of a
-        classifier without one, by its probabilities. By default the classifier's own: 0 (0.5 for probabilities), or
-        that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
+        Rows with ``decision_function > threshold`` (oriented towards the positive class) are classified as positive;
+        without a decision_function, the probability is compared. By default the classifier's own: 0 (0.5 of a
+        probability), or that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
     prevalence : float, optional
         Share of the positive class where the classifier will be used; its share in y by default.
     covariance : {"common", "per-class"}, optional
@@ -246,15 +246,15 @@ def diagnose(
     method: Method = "auto",
     n_jobs: int | None = None,
 ) -> Diagnosis:
-    """What speaks against the answer of `auc_posterior`, each point with its number and what to do.
+    """Reasons to doubt the answer of `auc_posterior`, each with its number and what to do about it.
 
-    Checked are honest scores (normality and what it does to the AUC, unequal variances, outliers that move the answer,
-    perfect order, few rows), the training (steps that saw y, early stops, stand-ins, the in-sample answer), columns
-    (one that gives the label away, heavy tails, columns chosen with y, more of them than rows) and rows (copies, exact
-    and near; neighbours in the file that are alike), and of refits how far they agree.
+    The checks cover honest scores (non-normality and its effect on the AUC, unequal variances, outliers that move the
+    answer, perfect order, few rows), the training (steps that saw y, early stops, stand-ins, the in-sample answer),
+    columns (one that gives the label away, heavy tails, columns chosen with y, more columns than rows) and rows (exact
+    and near copies, similar neighbours in the file), and how far refits agree, where there are any.
 
-    Rows of one subject that are neither next to each other nor nearly equal look like independent ones: "trust" means
-    that nothing was seen, not that there is nothing. If you know of groups, pass them.
+    Rows of one subject that are neither adjacent nor nearly equal look independent: "trust" means that no problem was
+    found, not that there is none. If you know of groups, pass them.
 
     Parameters
     ----------
@@ -264,8 +264,8 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        ``verdict`` is "trust" (nothing beyond information was found), "caution" or "do not use"; ``alternative`` says
-        what to do instead; ``findings`` has the worst first.
+        ``verdict`` is "trust" (at most informative findings), "caution" or "do not use"; ``alternative`` tells what to
+        do instead; ``findings`` are sorted, the worst first.
 
     Examples
     --------
@@ -290,7 +290,7 @@ T = TypeVar("T")
 
 
 def _with_warnings(analysis: Analysis, answer: T) -> T:
-    """The answer, once the warnings that belong to it are emitted at the user's line."""
+    """The answer, after its warnings have been emitted at the user's line."""
     for warning in analysis.warnings:
         warn_user(warning)
     return answer

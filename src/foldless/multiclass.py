@@ -66,7 +66,7 @@ def _posterior(
     classes, sizes, total = tuple(counts), tuple(counts.values()), sum(counts.values())
     everyone = range(len(classes))
     notes = notes + on_few_rows(min(sizes), which="smallest")
-    # Two AUCs for each pair: the score of a ranks rows of a above b, and that of b the other way round.
+    # Two AUCs for each pair: the score of a ranks rows of a above b, and the score of b ranks rows of b above a.
     pairs = {
         (a, b): [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))] for a, b in combinations(everyone, 2)
     }
@@ -98,7 +98,7 @@ def _posterior(
 
 
 def refuse_two_class_options(pos_label: Any, groups: Any) -> None:
-    """Refuse what has no meaning, or no method yet, with more than two classes."""
+    """Refuse options that have no meaning, or no method yet, for more than two classes."""
     if pos_label is not None:
         raise InputError(
             f"pos_label={pos_label!r} is for two classes: leave it out; against_rest[{pos_label!r}] of the result is "

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from foldless.checks import Array, Floats, in_open_interval
 from foldless.errors import InputError
@@ -18,10 +17,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 def midranks(values: Array) -> Floats:
-    """Ranks from 1, ties sharing the mean of the ranks that they take up; O(N log N)."""
+    """Ranks from 1, ties sharing their mean rank; `scipy.stats.rankdata`, without the slow import of scipy.stats."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Floats = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return ranks
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[place])
 
 
 def rank_auc(positive: Mask, scores: Array) -> float:
@@ -32,7 +30,7 @@ def rank_auc(positive: Mask, scores: Array) -> float:
 
 
 def area(fpr: Floats, tpr: Floats, *, anchored: bool) -> float:
-    """Area under a curve given by rising points, by trapezoids, with or without the two corners."""
+    """Area under a curve given by increasing points, by trapezoids, with or without the two corners."""
     if anchored:
         fpr, tpr = np.r_[0.0, fpr, 1.0], np.r_[0.0, tpr, 1.0]
     return float(np.sum(np.diff(fpr) * (tpr[1:] + tpr[:-1])) / 2)
@@ -91,7 +89,7 @@ class AUCEstimate(float):
         details: Mapping[str, Any] | None = None,
     ) -> AUCEstimate:
         self = super().__new__(cls, value)
-        frozen = MappingProxyType({key: _frozen(item) for key, item in (details or {}).items()})
+        frozen = MappingProxyType({key: _read_only(item) for key, item in (details or {}).items()})
         fields = {"method": method, "se": se, "details": frozen, "_bounds": bounds, "_reason": reason}
         for name, item in fields.items():
             object.__setattr__(self, name, item)
@@ -107,7 +105,7 @@ class AUCEstimate(float):
         se = "" if self.se is None else f", se={self.se:.4g}"
         return f"AUCEstimate({float(self):.6g}, method={self.method!r}{se})"
 
-    # Printed in a table or an f-string, it should look like the number that it is.
+    # In a table or an f-string it should print as a plain number.
     __str__ = float.__repr__
 
     def _repr_html_(self) -> str:
@@ -128,15 +126,9 @@ class AUCEstimate(float):
         return max(0.0, float(low)), min(1.0, float(high))
 
 
-def _frozen(item: Any) -> Any:
+def _read_only(item: Any) -> Any:
     if not isinstance(item, np.ndarray):
         return item
     item = item.copy()
     item.setflags(write=False)
     return item
-
-
-def student_t(level: float, *, center: float, se: float, df: int) -> Interval:
-    """Student's t interval around a mean."""
-    half = float(stdtrit(df, (1 + level) / 2)) * se
-    return center - half, center + half

@@ -6,24 +6,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
-from foldless.baselines.estimate import AUCEstimate, area, rank_auc, student_t
+from foldless.baselines.estimate import AUCEstimate, Interval, area, rank_auc
 from foldless.baselines.scores import (
     Progress,
     Rows,
     Sample,
     as_count,
-    as_groups,
     as_sample,
     direction_scores,
     fewest_rows,
-    has_both_classes,
-    held_out_scores,
     one_of,
     random_source,
-    refit,
     run_all,
-    take_rows,
 )
 from foldless.checks import Floats
 from foldless.errors import InputError
@@ -34,33 +30,30 @@ Split = tuple[Rows, Rows]
 #
 # 1. The thresholds of every fold are the training scores of the *full* model (without the intercept), although the
 #    fold's own model has another scale.
-# 2. The sign of the fold's weights is turned so that the positive class has the higher mean on the *test* fold.
-# 3. The curve is integrated from its first to its last point; the corners (0, 0) and (1, 1), and the area there, are
-#    left out.
+# 2. The sign of the fold's weights is chosen so that the positive class has the higher mean on the *test* fold.
+# 3. The curve is integrated from its first to its last point, without the corners (0, 0) and (1, 1).
 #
 # With few training rows the first dominates: the full model separates its training scores, and most held-out scores
-# fall into the gap, where there is no threshold. At 10 % of the ovarian data (60 splits, the same for all figures) 85 %
-# of them did, and the mean was 0.64; with the corners added 0.66; with each fold's own scores as thresholds 0.96; by
-# the textbook 0.95.
+# fall into the gap, where there is no threshold. At 10 % of the ovarian data (60 splits) 85 % of them did: the mean was
+# 0.64, with the corners 0.66, with each fold's own scores as thresholds 0.96, by the textbook 0.95.
 
 
-def full_model_thresholds(estimator: Any, sample: Sample) -> Floats:
-    """Training scores of the model fitted on every row, falling."""
+def full_model_thresholds(sample: Sample) -> Floats:
+    """Training scores of the model fitted on every row, in decreasing order."""
     everything = np.arange(sample.size)
-    return np.sort(_direction_scores(estimator, sample, everything, everything))[::-1]
+    return np.sort(_oriented_scores(sample, everything, everything))[::-1]
 
 
-def fold_area(estimator: Any, sample: Sample, thresholds: Floats, train: Rows, test: Rows) -> float:
+def fold_area(sample: Sample, thresholds: Floats, train: Rows, test: Rows) -> float:
     """Unanchored area of one fold's points (FPR, TPR) at the full model's thresholds."""
-    positive = sample.positive[test]
-    scores = _direction_scores(estimator, sample, train, test)
+    positive, scores = sample.positive[test], _oriented_scores(sample, train, test)
     return area(_share_above(scores[~positive], thresholds), _share_above(scores[positive], thresholds), anchored=False)
 
 
-def _direction_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:
-    """Scores of the test rows, turned so that the positive class has the higher mean."""
-    model, positive = refit(estimator, sample, train), sample.positive[test]
-    scores = direction_scores(model, take_rows(sample.X, test), sample.labels.positive_label)[1]
+def _oriented_scores(sample: Sample, train: Rows, test: Rows) -> Floats:
+    """Scores of the test rows, their sign such that the positive class has the higher mean."""
+    scores = direction_scores(sample.refit(train), sample.part(test), sample.labels.positive_label)[1]
+    positive = sample.positive[test]
     return -scores if scores[~positive].mean() > scores[positive].mean() else scores
 
 
@@ -86,9 +79,10 @@ def cv_auc(
 ) -> AUCEstimate:
     """AUC by stratified, shuffled K-fold cross-validation.
 
-    The interval is Student's t over the ``folds * repeats`` values, as it is usually reported. It is
-    too narrow: the folds share training rows, so their values are correlated, and no unbiased
-    estimate of their variance exists (Bengio and Grandvalet). Where all folds agree it is a point.
+    The interval is Student's t over the ``folds * repeats`` values, as usually reported. It is too narrow: the folds
+    share training rows, so their values are correlated, and no unbiased estimate of their variance exists (Bengio and
+    Grandvalet). Where all folds agree it is a point. ``details["values"]`` of the result are the averaged values in
+    order: of the folds, or of the repeats when pooled.
 
     Parameters
     ----------
@@ -101,11 +95,10 @@ def cv_auc(
     aggregate : {"mean", "pooled"}
         Mean of the folds' AUCs, or one AUC of all held-out scores of a repeat, averaged over repeats.
     variant : {"standard", "published"}
-        "published" is the computation behind the paper's CV-AUC (see `foldless.baselines.folds`);
-        it needs a linear classifier and is far too low when training rows are few.
+        "published" is the computation behind the paper's CV-AUC (see the source, `foldless.baselines.folds`); it needs
+        a linear classifier and is far too low when training rows are few.
     random_state : int, RandomState, Generator or None
-        Shuffles the folds. With a seed and one repeat the folds are those of
-        ``StratifiedKFold(folds, shuffle=True, random_state=seed)``.
+        Shuffles the folds; with a seed and one repeat as ``StratifiedKFold(folds, shuffle=True, random_state=seed)``.
     n_jobs : int, optional
         Workers (joblib); the result does not depend on it.
     groups : array of shape (N,), optional
@@ -115,15 +108,9 @@ def cv_auc(
     pos_label : label, optional
         The positive class; by default the later one in sorted order.
 
-    Returns
-    -------
-    AUCEstimate
-        With ``details["values"]``, the averaged values in order (folds, or repeats when pooled).
-
     References
     ----------
-    Y. Bengio and Y. Grandvalet, "No unbiased estimator of the variance of K-fold
-    cross-validation", J. Mach. Learn. Res. 5, 2004.
+    Y. Bengio and Y. Grandvalet, "No unbiased estimator of the variance of K-fold cross-validation", JMLR 5, 2004.
 
     Examples
     --------
@@ -143,9 +130,9 @@ def cv_auc(
     splits = _splits(sample, as_count(folds, "folds", 2), as_count(repeats, "repeats", 1), random_state, groups)
     _refuse_one_class(sample, splits, test_too=aggregate == "mean")
     if variant == "published":
-        task = partial(fold_area, estimator, sample, full_model_thresholds(estimator, sample))
+        task = partial(fold_area, sample, full_model_thresholds(sample))
         return _fold_mean(run_all(task, splits, n_jobs, progress), "cv-published")
-    scores = run_all(partial(held_out_scores, estimator, sample), splits, n_jobs, progress)
+    scores = run_all(sample.held_out_scores, splits, n_jobs, progress)
     if aggregate == "pooled":
         return _pooled(sample, splits, scores, folds)
     values = [rank_auc(sample.positive[test], z) for (_, test), z in zip(splits, scores, strict=True)]
@@ -155,8 +142,13 @@ def cv_auc(
 def _fold_mean(values: list[float], method: str) -> AUCEstimate:
     center = float(np.mean(values))
     se = float(np.std(values, ddof=1) / np.sqrt(len(values)))
-    bounds = partial(student_t, center=center, se=se, df=len(values) - 1)
+    bounds = partial(_student_t, center=center, se=se, df=len(values) - 1)
     return AUCEstimate(center, method=method, se=se, bounds=bounds, details={"values": tuple(values)})
+
+
+def _student_t(level: float, *, center: float, se: float, df: int) -> Interval:
+    half = float(stdtrit(df, (1 + level) / 2)) * se
+    return center - half, center + half
 
 
 def _pooled(sample: Sample, splits: list[Split], scores: list[Floats], folds: int) -> AUCEstimate:
@@ -173,7 +165,7 @@ def _splits(sample: Sample, folds: int, repeats: int, random_state: Any, groups:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     _refuse_few_rows(sample, folds)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     n_groups = int(codes.max()) + 1
     if n_groups < folds:
         raise InputError(f"expected at least one group per fold, got {n_groups} groups for {folds} folds: use fewer.")
@@ -195,8 +187,8 @@ def _refuse_few_rows(sample: Sample, folds: int) -> None:
 def _refuse_one_class(sample: Sample, splits: list[Split], *, test_too: bool) -> None:
     for train, test in splits:
         for part, rows in (("training", train), ("test", test)):
-            if not has_both_classes(sample, rows) and (part == "training" or test_too):
+            if not sample.has_both_classes(rows) and (part == "training" or test_too):
                 raise InputError(
-                    f"expected both classes in every fold, got a {part} part with one class, as groups keep rows "
-                    f"together: use fewer folds, another random_state, or aggregate='pooled'."
+                    f"expected both classes in every fold, got a {part} part with one class because of the groups: use "
+                    f"fewer folds, another random_state, or aggregate='pooled'."
                 )

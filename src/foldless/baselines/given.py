@@ -17,8 +17,7 @@ from foldless.errors import InputError
 def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) -> AUCEstimate:
     """AUC of the scores that the classifier gives to its own training rows.
 
-    With many features it tends to 1 whatever the classifier is worth; it is here as the number to
-    be corrected, not as an estimate to be trusted.
+    With many features it tends to 1 however poor the classifier is: a number to correct, not an estimate to trust.
 
     Parameters
     ----------
@@ -42,12 +41,12 @@ def resubstitution_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = 
 def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     """AUC of held-out scores with the standard error of DeLong, DeLong and Clarke-Pearson.
 
-    With V1_i the share of negatives that positive i beats (ties half) and V0_j the share of
-    positives that beat negative j, ``AUC = mean V1`` and ``var = s^2(V1) / n1 + s^2(V0) / n0``. Both
-    come from midranks in O(N log N) (Sun and Xu). The interval is symmetric on the logit scale.
+    With V1_i the share of negatives that positive i beats (ties count half) and V0_j the share of positives that beat
+    negative j, ``AUC = mean V1`` and ``var = s^2(V1) / n1 + s^2(V0) / n0``, from midranks in O(N log N) (Sun and Xu).
+    The interval is symmetric on the logit scale.
 
-    Where that variance is zero or undefined (AUC 0 or 1, all scores tied, a class of one row) `se`
-    is None and the interval is Newcombe's method 5: all theta with ``(theta - AUC)^2 <= z^2 V(theta)``,
+    Where that variance is zero or undefined (AUC 0 or 1, all scores tied, a class of one row) `se` is None and the
+    interval is Newcombe's method 5: all theta with ``(theta - AUC)^2 <= z^2 V(theta)``,
 
         V(theta) = theta (1 - theta) / (n0 n1) * (1 + (N* - 1) ((1-theta)/(2-theta) + theta/(1+theta))),
 
@@ -65,8 +64,8 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     ----------
     E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson, Biometrics 44(3), 1988.
     X. Sun and W. Xu, IEEE Signal Process. Lett. 21(11), 2014.
-    R. G. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney
-    statistic, part 2", Stat. Med. 25(4), 2006.
+    R. G. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic, part 2",
+    Stat. Med. 25(4), 2006.
 
     Examples
     --------
@@ -83,7 +82,7 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
     v1, v0 = _components(labels.positive, z)
     auc, variance = float(v1.mean()), _variance(v1) + _variance(v0)
     details = {"n0": labels.n0, "n1": labels.n1}
-    # Exactly zero: perfect ranking and all ties give shares of 1, 0 or 1/2, which carry no rounding error.
+    # Exactly zero is safe to test: perfect ranking and all ties give shares of 1, 0 or 1/2, without rounding error.
     if min(v0.size, v1.size) < 2 or variance == 0:
         return AUCEstimate(auc, method="delong", bounds=partial(newcombe, auc=auc, **details), details=details)
     se = float(np.sqrt(variance))
@@ -100,7 +99,7 @@ def _components(positive: Mask, scores: Floats) -> tuple[Floats, Floats]:
 
 
 def _variance(values: Floats) -> float:
-    """Variance of the mean; 0 for a single value, which says nothing about its spread."""
+    """Variance of the mean; 0 for a single value, whose spread is unknown."""
     return float(values.var(ddof=1) / values.size) if values.size > 1 else 0.0
 
 
@@ -116,8 +115,8 @@ def newcombe(level: float, *, auc: float, n0: int, n1: int) -> Interval:
 
 
 def _lower_end(auc: float, z: float, n0: int, n1: int) -> float:
-    # auc - theta exceeds z sqrt(V(theta)) at theta = 0 and not at theta = auc, with one crossing
-    # between. Bisection also copes with auc = 1, where theta = 1 is a second, useless root.
+    # auc - theta exceeds z sqrt(V(theta)) at theta = 0 and not at theta = auc, with one crossing between. Bisection
+    # copes with auc = 1 too, where theta = 1 is a second, useless root.
     low, high = 0.0, auc
     for _ in range(60):
         middle = (low + high) / 2
@@ -134,8 +133,8 @@ def _hanley_mcneil(theta: float, n0: int, n1: int) -> float:
 def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) -> AUCEstimate:
     """AUC of two normal distributions fitted to the training scores of the two classes.
 
-    ``Phi((zbar1 - zbar0) / sqrt(s1^2 + s0^2))`` with unbiased variances. The intercept cancels.
-    Like resubstitution it is optimistic: the scores are those of the training rows.
+    ``Phi((zbar1 - zbar0) / sqrt(s1^2 + s0^2))`` with unbiased variances. The intercept cancels. Like resubstitution it
+    is optimistic: the scores are those of the training rows.
 
     Parameters
     ----------
@@ -144,8 +143,7 @@ def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) 
 
     References
     ----------
-    M. S. Pepe, *The Statistical Evaluation of Medical Tests for Classification and Prediction*,
-    Oxford University Press, 2003, section 4.4.
+    M. S. Pepe, *The Statistical Evaluation of Medical Tests for Classification and Prediction*, Oxford, 2003, sec. 4.4.
 
     Examples
     --------
@@ -157,17 +155,17 @@ def binormal_auc(estimator_or_w: Any, X: Any, y: Any, *, pos_label: Any = None) 
     n, label = fewest_rows(labels)
     if n < 2:
         raise InputError(f"binormal_auc needs two rows of each class for a variance, got {n} of class {label!r}.")
-    z = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # no digit is lost, and no square overflows
+    z = np.ldexp(scores, -np.frexp(np.abs(scores).max())[1])  # exact, and no square overflows
     z0, z1 = z[~labels.positive], z[labels.positive]
     distance = z1.mean() - z0.mean()
     spread = np.sqrt(z0.var(ddof=1) + z1.var(ddof=1))
-    # Without spread there are two point masses: one above the other, or on the same spot.
+    # Without spread there are two point masses: one above the other, or both at the same score.
     value = ndtr(distance / spread) if spread > 0 else 0.5 + 0.5 * np.sign(distance)
     reason = "it plugs in training scores, and an interval around them would hide their optimism"
     return AUCEstimate(float(value), method="binormal", reason=reason)
 
 
-NU = 0.5  # rows that the prior mean is worth, in the paper
+NU = 0.5  # prior rows for the mean, as in the paper
 
 
 def ebauc(
@@ -175,14 +173,13 @@ def ebauc(
 ) -> AUCEstimate:
     """EBAUC: sweep the threshold, take the Bayesian expectation of FPR and TPR, integrate.
 
-    Rows of class c are N(mu_c, Sigma_c) with the prior of the paper (m = 0, S = I, nu = 0.5,
-    kappa = P + 2). With the threshold t and k = kappa* - P + 1,
+    Rows of class c are N(mu_c, Sigma_c) with the prior of the paper (m = 0, S = I, nu = 0.5, kappa = P + 2). With the
+    threshold t and k = kappa* - P + 1,
 
         E[P(w'x > t)] = t_k.cdf( (w'm* - t) sqrt(nu* / (nu* + 1)) sqrt(k / w'S*w) ),
 
-    once per class; only (n, mean, scatter) of the scores and w'w enter, never a P x P matrix. The
-    thresholds are the training scores without the intercept. The model is about x, so an intercept
-    would add the same number to w'm* and to every threshold, and leave their differences alone.
+    once per class; only (n, mean, scatter) of the scores and w'w enter, never a P x P matrix. The thresholds are the
+    training scores without the intercept, which would shift w'm* and every threshold by the same number.
 
     Parameters
     ----------
@@ -191,17 +188,17 @@ def ebauc(
     X, y, pos_label :
         As in `resubstitution_auc`.
     anchored : bool
-        Close the curve at (0, 0) and (1, 1). False gives the published numbers, which lose the
-        area before the first and after the last training score.
+        Close the curve at (0, 0) and (1, 1). False gives the published numbers, which lack the area beyond the first
+        and the last training score.
     covariance : {"per-class", "common"}
         A covariance for each class (Dalton; the authors' code), or one for both as in CBAUC.
 
     References
     ----------
-    L. A. Dalton, "Optimal ROC-based classification and performance analysis under Bayesian
-    uncertainty models", IEEE/ACM Trans. Comput. Biol. Bioinform. 13(4), 2016.
-    L. A. Dalton and E. R. Dougherty, "Bayesian minimum mean-square error estimation for
-    classification error, part II", IEEE Trans. Signal Process. 59(1), 2011.
+    L. A. Dalton, "Optimal ROC-based classification and performance analysis under Bayesian uncertainty models",
+    IEEE/ACM Trans. Comput. Biol. Bioinform. 13(4), 2016.
+    L. A. Dalton and E. R. Dougherty, "Bayesian minimum mean-square error estimation for classification error, part II",
+    IEEE Trans. Signal Process. 59(1), 2011.
 
     Examples
     --------

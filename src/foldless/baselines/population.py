@@ -40,8 +40,8 @@ def true_auc(w: Any, mean0: Any, mean1: Any, cov0: Any, cov1: Any = None) -> flo
 def bayes_auc(mean0: Any, mean1: Any, cov0: Any, cov1: Any = None) -> float:
     """Largest AUC of any linear score when class c is N(mean_c, cov_c).
 
-    ``Phi( sqrt( D' (cov0 + cov1)^-1 D ) )`` with D = mean1 - mean0, reached by w = (cov0 + cov1)^-1 D
-    (Su and Liu). With one covariance it is the AUC of the Bayes classifier.
+    ``Phi( sqrt( D' (cov0 + cov1)^-1 D ) )`` with D = mean1 - mean0, reached by w = (cov0 + cov1)^-1 D (Su and Liu); for
+    one covariance that of the Bayes classifier.
 
     Parameters
     ----------
@@ -50,8 +50,7 @@ def bayes_auc(mean0: Any, mean1: Any, cov0: Any, cov1: Any = None) -> float:
 
     References
     ----------
-    J. Q. Su and J. S. Liu, "Linear combinations of multiple diagnostic markers", J. Am. Stat.
-    Assoc. 88(424), 1993.
+    J. Q. Su and J. S. Liu, "Linear combinations of multiple diagnostic markers", JASA 88(424), 1993.
 
     Examples
     --------
@@ -86,5 +85,5 @@ def _covariance(cov: Any, name: str, size: int) -> Floats:
         raise InputError(f"{name} must be a number or have shape ({size},) or ({size}, {size}), got {values.shape}.")
     full = values if values.ndim == 2 else np.diag(np.broadcast_to(values, (size,)))
     if not np.allclose(full, full.T) or np.any(np.diag(full) < 0):
-        raise InputError(f"{name} must be symmetric with no negative variance: it is not a covariance as given.")
+        raise InputError(f"{name} must be symmetric with no negative variance, as a covariance is.")
     return full

@@ -8,18 +8,7 @@ from typing import Any
 import numpy as np
 
 from foldless.baselines.estimate import AUCEstimate, rank_auc
-from foldless.baselines.scores import (
-    Progress,
-    Rows,
-    Sample,
-    as_count,
-    as_groups,
-    as_sample,
-    has_both_classes,
-    held_out_scores,
-    random_source,
-    run_all,
-)
+from foldless.baselines.scores import Progress, Rows, Sample, as_count, as_sample, random_source, run_all
 from foldless.checks import Floats
 from foldless.errors import InputError
 
@@ -46,8 +35,8 @@ def bootstrap632plus_auc(
         R = (A - B) / (A - 0.5), within [0, 1], 0 when A <= B or A <= 0.5,
         weight = 0.632 / (1 - 0.368 R),   estimate = (1 - weight) A + weight B.
 
-    Rows are drawn within each class, so that every replicate has both; a replicate that leaves no
-    row of some class out of the bag does not enter B.
+    Rows are drawn within each class, so that every replicate has both; a replicate whose out-of-bag rows lack a class
+    does not enter B. ``details``: resubstitution, out_of_bag, overfitting_rate, weight, n_used.
 
     Parameters
     ----------
@@ -58,15 +47,9 @@ def bootstrap632plus_auc(
     estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
 
-    Returns
-    -------
-    AUCEstimate
-        With ``details``: resubstitution, out_of_bag, overfitting_rate, weight, n_used.
-
     References
     ----------
-    B. Efron and R. Tibshirani, "Improvements on cross-validation: the .632+ bootstrap method",
-    J. Am. Stat. Assoc. 92(438), 1997.
+    B. Efron and R. Tibshirani, "Improvements on cross-validation: the .632+ bootstrap method", JASA 92(438), 1997.
 
     Examples
     --------
@@ -80,18 +63,15 @@ def bootstrap632plus_auc(
     """
     sample = as_sample(estimator, X, y, pos_label)
     if min(sample.labels.n0, sample.labels.n1) < 2:
-        raise InputError(
-            f"the bootstrap needs at least two rows of each class, got {sample.labels.n0} and {sample.labels.n1}: "
-            f"a single row is in every replicate and can never be held out; collect more rows."
-        )
+        counts = f"{sample.labels.n0} and {sample.labels.n1}"
+        raise InputError(f"the bootstrap needs at least two rows of each class, got {counts}: collect more rows.")
     bags = _bags(sample, as_count(n_bootstraps, "n_bootstraps", 1), random_state)
     splits = [(bag, np.flatnonzero(np.bincount(bag, minlength=sample.size) == 0)) for bag in bags]
-    splits = [(bag, out_of_bag) for bag, out_of_bag in splits if has_both_classes(sample, out_of_bag)]
+    splits = [(bag, out_of_bag) for bag, out_of_bag in splits if sample.has_both_classes(out_of_bag)]
     if not splits:
         raise InputError(f"no row of some class was left out in {n_bootstraps} replicates: raise n_bootstraps.")
     everything = np.arange(sample.size)
-    task = partial(_split_auc, estimator, sample)
-    apparent, *held_out = run_all(task, [(everything, everything), *splits], n_jobs, progress)
+    apparent, *held_out = run_all(partial(_split_auc, sample), [(everything, everything), *splits], n_jobs, progress)
     return _combined(apparent, float(np.mean(held_out)), len(splits))
 
 
@@ -113,8 +93,8 @@ def _bags(sample: Sample, n_bootstraps: int, random_state: Any) -> list[Rows]:
     return [np.concatenate([rng.choice(rows, rows.size) for rows in classes]) for _ in range(n_bootstraps)]
 
 
-def _split_auc(estimator: Any, sample: Sample, train: Rows, test: Rows) -> float:
-    return rank_auc(sample.positive[test], held_out_scores(estimator, sample, train, test))
+def _split_auc(sample: Sample, train: Rows, test: Rows) -> float:
+    return rank_auc(sample.positive[test], sample.held_out_scores(train, test))
 
 
 def loo_auc(
@@ -130,8 +110,9 @@ def loo_auc(
 ) -> AUCEstimate:
     """AUC of the pooled leave-one-out scores: each row scored by a model fitted without it.
 
-    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks one row of a class has a
-    slightly smaller prior for that class, and scores that row lower. `leave_pair_out_auc` does not have this bias.
+    The pooled AUC is biased downwards, most where the truth is near 0.5: a model that lacks a row of a class has a
+    slightly smaller prior for that class and gives that row a lower score. `leave_pair_out_auc` is free of this bias.
+    ``details["scores"]`` has the held-out score of each row.
 
     Parameters
     ----------
@@ -141,11 +122,6 @@ def loo_auc(
         Passed to fit; the AUC itself is not weighted.
     estimator, X, y, n_jobs, progress, pos_label :
         As in `cv_auc`.
-
-    Returns
-    -------
-    AUCEstimate
-        With ``details["scores"]``, the held-out score of each row.
 
     References
     ----------
@@ -159,11 +135,11 @@ def loo_auc(
     AUCEstimate(1, method='leave-one-out')
     """
     sample = as_sample(estimator, X, y, pos_label, sample_weight)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     _trainable(sample, codes, np.arange(codes.max() + 1)[:, None])
     tasks = [(np.array([g]), rows) for g, rows in enumerate(_parts(codes))]
     scores = np.empty(sample.size)
-    held_out = run_all(partial(_scores_without, estimator, sample, codes), tasks, n_jobs, progress)
+    held_out = run_all(partial(_scores_without, sample, codes), tasks, n_jobs, progress)
     for (_, rows), values in zip(tasks, held_out, strict=True):
         scores[rows] = values
     value = rank_auc(sample.positive, scores)
@@ -184,10 +160,10 @@ def leave_pair_out_auc(
     progress: Progress | None = None,
     pos_label: Any = None,
 ) -> AUCEstimate:
-    """AUC as the share of pairs (positive, negative) that a model fitted without both ranks rightly.
+    """AUC as the share of pairs (positive, negative) that a model fitted without both ranks correctly.
 
-    ``mean over i, j of [z_i > z_j] + [z_i = z_j] / 2``, both scored by the model fitted without rows
-    i and j, or without both their groups. One fit per pair of groups, so n0 * n1 fits without groups.
+    ``mean over i, j of [z_i > z_j] + [z_i = z_j] / 2``, both scored by the model fitted without rows i and j (or
+    without their groups): one fit per pair of groups, n0 * n1 fits if there are none. ``details``: n_pairs, n_refits.
 
     Parameters
     ----------
@@ -198,16 +174,10 @@ def leave_pair_out_auc(
     estimator, X, y, groups, sample_weight, n_jobs, progress, pos_label :
         As in `loo_auc`.
 
-    Returns
-    -------
-    AUCEstimate
-        With ``details["n_pairs"]`` and ``details["n_refits"]``.
-
     References
     ----------
-    A. Airola, T. Pahikkala, W. Waegeman, B. De Baets and T. Salakoski, "An experimental comparison
-    of cross-validation techniques for estimating the area under the ROC curve", Comput. Stat. Data
-    Anal. 55(4), 2011.
+    A. Airola, T. Pahikkala, W. Waegeman, B. De Baets and T. Salakoski, "An experimental comparison of cross-validation
+    techniques for estimating the area under the ROC curve", Comput. Stat. Data Anal. 55(4), 2011.
 
     Examples
     --------
@@ -217,12 +187,12 @@ def leave_pair_out_auc(
     (AUCEstimate(1, method='leave-pair-out'), 9)
     """
     sample = as_sample(estimator, X, y, pos_label, sample_weight)
-    codes = as_groups(groups, sample.size)
+    codes = sample.group_codes(groups)
     pairs = _pairs(sample, None if max_pairs is None else as_count(max_pairs, "max_pairs", 1), random_state)
     keys, owner = np.unique(np.sort(codes[pairs], axis=1), axis=0, return_inverse=True)
     _trainable(sample, codes, keys)
     tasks = [(key, pairs[part]) for key, part in zip(keys, _parts(owner.ravel()), strict=True)]
-    wins = np.concatenate(run_all(partial(_wins, estimator, sample, codes), tasks, n_jobs, progress))
+    wins = np.concatenate(run_all(partial(_wins, sample, codes), tasks, n_jobs, progress))
     details = {"n_pairs": len(pairs), "n_refits": len(tasks)}
     reason = "its pairs share rows and models, so they are not a sample of independent values"
     return AUCEstimate(float(wins.mean()), method="leave-pair-out", reason=reason, details=details)
@@ -244,26 +214,24 @@ def _parts(codes: Rows) -> list[Rows]:
     return np.split(order, np.cumsum(np.bincount(codes))[:-1])
 
 
-def _scores_without(estimator: Any, sample: Sample, codes: Rows, left_out: Rows, rows: Rows) -> Floats:
-    """Scores of these rows by a fit without some groups; the worker lists the rows that stay, to save memory."""
-    return held_out_scores(estimator, sample, np.flatnonzero(~np.isin(codes, left_out)), rows)
+def _scores_without(sample: Sample, codes: Rows, left_out: Rows, rows: Rows) -> Floats:
+    """Scores of these rows by a fit without some groups; the worker lists the training rows, to save memory."""
+    return sample.held_out_scores(np.flatnonzero(~np.isin(codes, left_out)), rows)
 
 
-def _wins(estimator: Any, sample: Sample, codes: Rows, left_out: Rows, pairs: Rows) -> Floats:
+def _wins(sample: Sample, codes: Rows, left_out: Rows, pairs: Rows) -> Floats:
     """1, 1/2 or 0 for each of the pairs that one fit decides."""
     rows, place = np.unique(pairs, return_inverse=True)
-    z = _scores_without(estimator, sample, codes, left_out, rows)[place.reshape(pairs.shape)]
+    z = _scores_without(sample, codes, left_out, rows)[place.reshape(pairs.shape)]
     return np.asarray((np.sign(z[:, 0] - z[:, 1]) + 1) / 2, dtype=np.float64)
 
 
 def _trainable(sample: Sample, codes: Rows, left_out: Rows) -> None:
-    """Refuse when leaving out one of these sets of groups takes the last row of a class."""
-    for rows, label in (
-        (sample.positive, sample.labels.positive_label),
-        (~sample.positive, sample.labels.negative_label),
-    ):
+    """Refuse when leaving out one of these sets of groups removes the last row of a class."""
+    labels = sample.labels
+    for rows, label in ((sample.positive, labels.positive_label), (~sample.positive, labels.negative_label)):
         held = np.bincount(codes, weights=rows, minlength=int(codes.max()) + 1)
-        # A pair inside one group names that group twice; its rows leave once.
+        # A pair inside one group lists that group twice; its rows are removed once.
         repeated = np.diff(left_out, axis=1, prepend=-1) == 0
         gone = np.where(repeated, 0, held[left_out]).sum(axis=1)
         if np.any(gone >= np.count_nonzero(rows)):

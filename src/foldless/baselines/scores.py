@@ -29,9 +29,9 @@ from foldless.checks import (
 from foldless.errors import EstimatorError, InputError
 from foldless.model.steps import is_estimator
 
-# Scores always point towards the positive class: for an estimator, choosing its first class as `pos_label` turns the
-# score as well (scikit-learn's scorers do the same), so the AUC of an estimator does not depend on which class is
-# called positive. A bare weight vector carries no labels; there the AUC becomes one minus itself.
+# Scores always point towards the positive class: choosing the first class of an estimator as `pos_label` changes the
+# sign of its scores (scikit-learn's scorers do the same), so its AUC does not depend on which class is called positive.
+# A bare weight vector carries no labels: there the AUC becomes one minus itself.
 
 Rows = npt.NDArray[np.intp]
 Progress = Callable[[int, int], object]
@@ -79,26 +79,21 @@ def _classes(model: Any) -> Array:
         raise EstimatorError(f"expected a fitted classifier, got an unfitted {name}: call fit(X, y) first.") from err
     classes = np.asarray(getattr(model, "classes_", ()))
     if classes.shape != (2,):
-        raise EstimatorError(
-            f"expected a classifier fitted on two classes, got a {name} with {classes.size}: fit it on two classes."
-        )
+        raise EstimatorError(f"expected a classifier fitted on two classes, got a {name} with {classes.size}.")
     return classes
 
 
 def estimator_scores(model: Any, X: Any, positive_label: Any) -> Floats:
     """Scores towards the positive class: decision_function, else the probability of that class."""
+    name = type(model).__name__
     if hasattr(model, "decision_function"):
         scores = np.asarray(_called(model.decision_function, X), dtype=np.float64) * _sign(model, positive_label)
     elif hasattr(model, "predict_proba"):
         column = list(model.classes_).index(positive_label)
         scores = np.asarray(_called(model.predict_proba, X), dtype=np.float64)[:, column]
     else:
-        raise EstimatorError(
-            f"expected decision_function or predict_proba, got a {type(model).__name__} with neither: "
-            f"AUC needs scores, choose a classifier that gives them."
-        )
+        raise EstimatorError(f"expected decision_function or predict_proba, got a {name} with neither.")
     if not np.all(np.isfinite(scores)):
-        name = type(model).__name__
         raise InputError(f"{name} gave NaN or infinite scores: check X for extreme values and rescale it.")
     return scores
 
@@ -111,7 +106,7 @@ def _called(score: Any, X: Any) -> Any:
 
 
 def direction_scores(model: Any, X: Any, positive_label: Any) -> tuple[Floats, Floats]:
-    """Weights and scores in the space where the weights live: behind the transformers of a pipeline."""
+    """Weights and scores in the space of the weights: after the transformers of a pipeline."""
     model = getattr(model, "best_estimator_", model)
     last, Z = model, X
     if hasattr(model, "steps"):
@@ -124,10 +119,7 @@ def direction_scores(model: Any, X: Any, positive_label: Any) -> tuple[Floats, F
 def _coefficients(model: Any, n_features: int) -> Floats:
     coef = getattr(model, "coef_", None)
     if coef is None:
-        raise EstimatorError(
-            f"expected a linear classifier with coef_, got a {type(model).__name__}: "
-            f"pass a linear one, or use a baseline that needs scores only."
-        )
+        raise EstimatorError(f"expected a linear classifier with coef_, got a {type(model).__name__}.")
     w = np.asarray(coef.toarray() if is_sparse(coef) else coef, dtype=np.float64)
     if w.size != n_features:
         raise EstimatorError(
@@ -160,8 +152,9 @@ def _project(M: Any, w: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Sample:
-    """The data that refits draw rows from."""
+    """An estimator, and the data from which its refits draw rows."""
 
+    estimator: Any
     X: Any
     labels: Labels
     target: Array
@@ -175,9 +168,39 @@ class Sample:
     def size(self) -> int:
         return int(self.positive.size)
 
+    def has_both_classes(self, rows: Rows) -> bool:
+        """Whether some of these rows are positive and some negative."""
+        return bool(0 < np.count_nonzero(self.positive[rows]) < rows.size)
+
+    def group_codes(self, groups: Any) -> Rows:
+        """Groups as codes 0, 1, ...; without groups every row is its own."""
+        return np.arange(self.size) if groups is None else group_codes(groups, self.size)
+
+    def part(self, rows: Rows) -> Any:
+        """Rows of X, which may be an array, a sparse matrix, or a pandas or polars frame."""
+        return self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+
+    def refit(self, rows: Rows) -> Any:
+        """A clone of the estimator, fitted on these rows (repeated rows count as often as they appear)."""
+        from sklearn.base import clone
+
+        # A pipeline takes fit arguments for a named step only.
+        step = f"{self.estimator.steps[-1][0]}__" if hasattr(self.estimator, "steps") else ""
+        extra = {} if self.weights is None else {f"{step}sample_weight": self.weights[rows]}
+        try:
+            return clone(self.estimator).fit(self.part(rows), self.target[rows], **extra)
+        except Exception as err:  # whatever an estimator may raise for a part of the rows
+            reason = (str(err).strip() or type(err).__name__).splitlines()[0]
+            name = type(self.estimator).__name__
+            raise InputError(f"{name} could not be fitted on {len(rows)} of the rows: {reason}") from err
+
+    def held_out_scores(self, train: Rows, test: Rows) -> Floats:
+        """Scores of the test rows by the estimator fitted on the training rows."""
+        return estimator_scores(self.refit(train), self.part(test), self.labels.positive_label)
+
 
 def as_sample(estimator: Any, X: Any, y: Any, pos_label: Any, sample_weight: Any = None) -> Sample:
-    """Check what every refitting baseline takes, and bring it into the form that refits use."""
+    """Check what every refitting baseline takes, and convert it to the form that refits use."""
     if not (is_estimator(estimator) and hasattr(estimator, "get_params")) or isinstance(estimator, type):
         raise EstimatorError(
             f"expected a scikit-learn estimator to fit again, got {type(estimator).__name__}: "
@@ -187,47 +210,12 @@ def as_sample(estimator: Any, X: Any, y: Any, pos_label: Any, sample_weight: Any
     same_length(table.shape[0], labels.positive.size)
     target = np.asarray([labels.negative_label, labels.positive_label])[labels.positive.astype(np.intp)]
     weights = None if sample_weight is None else as_row_weights(sample_weight, labels.positive.size)
-    return Sample(table, labels, target, weights)
-
-
-def as_groups(groups: Any, n_rows: int) -> Rows:
-    """Groups as codes 0, 1, ...; without groups every row is its own."""
-    return np.arange(n_rows) if groups is None else group_codes(groups, n_rows)
+    return Sample(estimator, table, labels, target, weights)
 
 
 def fewest_rows(labels: Labels) -> tuple[int, Any]:
     """Size and name of the smaller class."""
     return min((labels.n0, labels.negative_label), (labels.n1, labels.positive_label), key=lambda each: each[0])
-
-
-def has_both_classes(sample: Sample, rows: Rows) -> bool:
-    """Whether some of these rows are positive and some negative."""
-    return bool(0 < np.count_nonzero(sample.positive[rows]) < rows.size)
-
-
-def refit(estimator: Any, sample: Sample, rows: Rows) -> Any:
-    """A clone of the estimator, fitted on these rows (repeated rows count as often as they appear)."""
-    from sklearn.base import clone
-
-    # A pipeline hands fit arguments only to a step that is named.
-    step = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
-    extra = {} if sample.weights is None else {f"{step}sample_weight": sample.weights[rows]}
-    try:
-        return clone(estimator).fit(take_rows(sample.X, rows), sample.target[rows], **extra)
-    except Exception as err:  # anything that an estimator may say about some of the rows
-        reason = (str(err).strip() or type(err).__name__).splitlines()[0]
-        name = type(estimator).__name__
-        raise InputError(f"{name} could not be fitted on {len(rows)} of the rows: {reason}") from err
-
-
-def held_out_scores(estimator: Any, sample: Sample, train: Rows, test: Rows) -> Floats:
-    """Scores of the test rows by the estimator fitted on the training rows."""
-    return estimator_scores(refit(estimator, sample, train), take_rows(sample.X, test), sample.labels.positive_label)
-
-
-def take_rows(X: Any, rows: Rows) -> Any:
-    """Rows of an array, a sparse matrix, or a pandas or polars frame."""
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def run_all(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foldless import words
+from foldless.checks import Floats
 
-# ---- The layout of a result on a page: title, the figure, the picture, facts, and what the reader must know.
+# ---- The layout of a card: title, main figure, picture, facts and notes.
 
 # Only inherited colours and half-transparent greys: the card takes the page's colours, light or dark.
 RULE = "rgba(128,128,128,0.4)"
@@ -33,16 +33,16 @@ def card(
     notes: Iterable[str] = (),
     remark: str = "",
 ) -> str:
-    """One result as HTML. Every text is escaped here; `picture` is markup of one of the pictures below.
-
-    Examples
-    --------
-    >>> "1 &lt; 2" in card("AUC", "0.9", {"fact": "1 < 2"})
-    True
-    """
+    """One result as HTML. All text is escaped here; `picture` is the markup of one of the pictures below."""
+    cells = "".join(
+        f'<div style="opacity:0.75">{escape(name)}</div><div style="overflow-wrap:anywhere">{escape(value)}</div>'
+        for name, value in facts.items()
+    )
+    left = f'<div style="flex:none;max-width:100%">{picture}</div>' if picture else ""
+    right = f'<div style="flex:1 1 250px;min-width:0"><div style="{FACTS}">{cells}</div></div>'
     parts = [
-        f'<div style="{ROW}">{_picture(picture)}<div style="flex:1 1 250px;min-width:0">{_facts(facts)}</div></div>',
-        *(_note(note) for note in dict.fromkeys(notes)),
+        f'<div style="{ROW}">{left}{right}</div>',
+        *(f'<div style="{NOTE}"><b>Note:</b> {escape(note)}</div>' for note in dict.fromkeys(notes)),
         f'<div style="margin-top:6px;opacity:0.75">{escape(remark)}</div>' if remark else "",
     ]
     return framed(title, escape(figure), parts)
@@ -56,55 +56,20 @@ def framed(title: str, figure: str, parts: Iterable[str]) -> str:
     return f'<div class="foldless" style="{FRAME}">{head}{"".join(parts)}</div>'
 
 
-def _picture(markup: str) -> str:
-    return f'<div style="flex:none;max-width:100%">{markup}</div>' if markup else ""
-
-
-def _facts(facts: Mapping[str, str]) -> str:
-    cells = "".join(
-        f'<div style="opacity:0.75">{escape(name)}</div><div style="overflow-wrap:anywhere">{escape(value)}</div>'
-        for name, value in facts.items()
-    )
-    return f'<div style="{FACTS}">{cells}</div>'
-
-
-def _note(note: str) -> str:
-    return f'<div style="{NOTE}"><b>Note:</b> {escape(note)}</div>'
-
-
-# ---- The density of a rate as a curve that can be drawn, also where it is a spike or grows without bound.
+# ---- The density of a rate as a curve that can be drawn, even if it is a spike or unbounded.
 #
-# The height over a bin is the probability of the bin divided by its width. It is finite for every
-# law, also for one whose mass is all at 1, and the area under the curve is the probability in view.
-
-Floats = npt.NDArray[np.float64]
+# The height of a bin is its probability divided by its width. It is finite for every distribution, even one with all
+# its mass at 1, and the area under the curve is the probability in view.
 
 TAIL = 5e-4  # probability left out of view at each end
-NARROWEST = 0.02  # a window narrower than this would make certainty look like a spread
+NARROWEST = 0.02  # a narrower window would make certainty look like a spread
 MARGIN = 0.05
 BINS = 240
 
 
-class Law(Protocol):
-    """What a curve is drawn from: `RatePosterior` and its like."""
-
-    @property
-    def mean(self) -> float:
-        """Mean of the rate."""
-
-    def cdf(self, a: Any, /) -> Any:
-        """Distribution function."""
-
-    def ppf(self, q: Any, /) -> Any:
-        """Quantiles."""
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Central credible interval."""
-
-
 @dataclass(frozen=True, eq=False)
 class DensityCurve:
-    """A density over `edges`, one height per bin, with the mean and the interval of the law."""
+    """A density over `edges`, one height per bin, with the mean and the interval of the posterior."""
 
     edges: Floats
     heights: Floats
@@ -115,7 +80,7 @@ class DensityCurve:
 
     @property
     def outline(self) -> tuple[Floats, Floats]:
-        """x and y of the line: through the middle of each bin, and level to both ends of the window."""
+        """x and y of the line: through the middle of each bin, and horizontal to both ends of the window."""
         middles = (self.edges[1:] + self.edges[:-1]) / 2
         x = np.concatenate([self.edges[:1], middles, self.edges[-1:]])
         return x, np.concatenate([self.heights[:1], self.heights, self.heights[-1:]])
@@ -134,9 +99,9 @@ class DensityCurve:
         return np.concatenate([ends[:1], x[inside], ends[1:]]), np.concatenate([at[:1], y[inside], at[1:]])
 
 
-def window(laws: Sequence[Law]) -> tuple[float, float]:
-    """The range of rates that shows every law, within [0, 1]."""
-    ends = np.array([law.ppf(np.array([TAIL, 1 - TAIL])) for law in laws])
+def window(posteriors: Sequence[Any]) -> tuple[float, float]:
+    """The range of rates that shows every posterior, within [0, 1]."""
+    ends = np.array([post.ppf(np.array([TAIL, 1 - TAIL])) for post in posteriors])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     half = max((high - low) * (1 + 2 * MARGIN), NARROWEST) / 2
     middle = min(max((low + high) / 2, half), 1 - half) if half < 0.5 else 0.5
@@ -144,42 +109,34 @@ def window(laws: Sequence[Law]) -> tuple[float, float]:
 
 
 def density_curve(
-    law: Law, level: float = 0.95, within: tuple[float, float] | None = None, bins: int = BINS
+    post: Any, level: float = 0.95, within: tuple[float, float] | None = None, bins: int = BINS
 ) -> DensityCurve:
-    """The curve of a law over a window, by default its own.
-
-    Examples
-    --------
-    >>> from foldless.results.auc import RatePosterior
-    >>> from foldless.laws.effect import StudentEffect
-    >>> curve = density_curve(RatePosterior(StudentEffect(1.8, 0.3, 40), 1.4))
-    >>> bool(0.998 < curve.heights @ (curve.edges[1:] - curve.edges[:-1]) < 1)
-    True
-    """
-    low, high = window([law]) if within is None else within
+    """The curve of a posterior, which has `mean`, `cdf`, `ppf` and `interval`, over a window, by default its own."""
+    low, high = window([post]) if within is None else within
     edges = np.linspace(low, high, bins + 1)
-    below = np.asarray(law.cdf(edges), dtype=np.float64)
+    below = np.asarray(post.cdf(edges), dtype=np.float64)
     # A rate of exactly 0 belongs to the first bin; one of exactly 1 is in the last one already.
     below[0] = 0.0 if low == 0 else below[0]
     heights = np.maximum(np.diff(below), 0.0) / np.diff(edges)
-    return DensityCurve(edges, heights, law.mean, *law.interval(level), level)
+    start, end = post.interval(level)
+    return DensityCurve(edges, heights, post.mean, start, end, level)
 
 
 # ---- Small pictures as inline SVG: a density, intervals of several rates, a ROC curve, a histogram.
 #
-# Lines and letters are ``currentColor``, so they follow the page; one blue that reads on white and on black
-# marks what is ours.
+# Lines and text are ``currentColor``, so they follow the page; the data are in a blue that is legible on white and on
+# black.
 
 BLUE = "#3b82f6"
 WIDTH, HEIGHT, FOOT = 250.0, 64.0, 15.0
 LETTERS = 'font-size="10" fill="currentColor" fill-opacity="0.75"'
 
 
-def svg(width: float, height: float, description: str, body: str) -> str:
+def svg(width: float, height: float, description: str, body: Iterable[str]) -> str:
     return (
         f'<svg role="img" aria-label="{escape(description)}" xmlns="http://www.w3.org/2000/svg" width="{width:g}" '
         f'height="{height:g}" viewBox="0 0 {width:g} {height:g}" style="max-width:100%;height:auto;overflow:visible">'
-        f"{body}</svg>"
+        f"{''.join(body)}</svg>"
     )
 
 
@@ -205,7 +162,7 @@ DASHED = f'{FAINT} stroke-dasharray="3 3"'
 
 
 def _ends(left: float, right: float, mark: float | None) -> list[str]:
-    """The ends of the axis labelled, and a dashed line at `mark` where that is in view."""
+    """Labels at the ends of the axis, and a dashed line at `mark` where that is in view."""
     ends = [_text(0, HEIGHT + FOOT, f"{left:.3g}", "start"), _text(WIDTH, HEIGHT + FOOT, f"{right:.3g}", "end")]
     if mark is None or not left < mark < right:
         return ends
@@ -235,7 +192,7 @@ def density(curve: DensityCurve, chance: float | None = None) -> str:
         *_ends(left, right, chance),
     ]
     label = f"density; mean {words.rate(curve.mean)}, interval {words.span(curve.low, curve.high)}"
-    return svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, HEIGHT + FOOT + 4, label, body)
 
 
 def intervals(rates: Mapping[str, tuple[float, float, float]]) -> str:
@@ -253,28 +210,24 @@ def intervals(rates: Mapping[str, tuple[float, float, float]]) -> str:
         body += [_text(indent - 8, y + 3.5, name, "end"), _line(across(low), y, across(high), y, BAR)]
         body.append(_dot(across(mean), y))
     label = "; ".join(f"{name} {words.rate(m)}, {words.span(lo, hi)}" for name, (m, lo, hi) in rates.items())
-    return svg(WIDTH, base + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, base + FOOT + 4, label, body)
 
 
 def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
     """Mean ROC curve, its band, and the line of chance."""
     side, pad = 120.0, 4.0
 
-    def x(f: Floats) -> Floats:
-        return pad + f * side
+    def points(f: Floats, t: Floats) -> str:
+        return _points(pad + f * side, pad + (1 - t) * side)
 
-    def y(t: Floats) -> Floats:
-        return pad + (1 - t) * side
-
-    band = f"{_points(x(fpr), y(high))} {_points(x(fpr[::-1]), y(low[::-1]))}"
     body = [
         f'<rect x="{pad}" y="{pad}" width="{side}" height="{side}" fill="none" {FAINT}/>',
         _line(pad, pad + side, pad + side, pad, DASHED),
-        f'<polygon points="{band}" fill="{BLUE}" fill-opacity="0.3"/>',
-        f'<polyline points="{_points(x(fpr), y(mean))}" fill="none" stroke="{BLUE}" stroke-width="1.8"/>',
+        f'<polygon points="{points(fpr, high)} {points(fpr[::-1], low[::-1])}" fill="{BLUE}" fill-opacity="0.3"/>',
+        f'<polyline points="{points(fpr, mean)}" fill="none" stroke="{BLUE}" stroke-width="1.8"/>',
         _text(pad + side / 2, pad + side + 13, "false positive rate"),
     ]
-    return svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", "".join(body))
+    return svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", body)
 
 
 def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
@@ -282,12 +235,12 @@ def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
     counts, edges = np.histogram(np.asarray(values, dtype=np.float64), bins=bins)
     wide = WIDTH / bins
     tall = counts / counts.max() * (HEIGHT - 8)
-    bars = "".join(
+    bars = [
         f'<rect x="{k * wide:.1f}" y="{HEIGHT - h:.1f}" width="{wide - 0.8:.1f}" height="{h:.1f}" '
         f'fill="{BLUE}" fill-opacity="0.55"/>'
         for k, h in enumerate(tall)
-    )
+    ]
     left, right = float(edges[0]), float(edges[-1])
-    body = [bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT), *_ends(left, right, 0.0)]
+    body = [*bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT), *_ends(left, right, 0.0)]
     label = f"histogram of {len(values)} scores from {left:.3g} to {right:.3g}"
-    return svg(WIDTH, HEIGHT + FOOT + 4, label, "".join(body))
+    return svg(WIDTH, HEIGHT + FOOT + 4, label, body)

@@ -1,4 +1,4 @@
-"""One function per kind of result: what a notebook shows for it."""
+"""The card of each kind of result, one function each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEVEL = 0.95
 CARD_FPR = (0.05, 0.1, 0.2)
 CURVE = np.unique(np.concatenate([[0.0], np.geomspace(1e-5, 0.1, 25), np.linspace(0.1, 1.0, 25)]))
 DERIVED_BINS = 60  # the cdf of a derived rate costs a quadrature each time
-# A rate taken out of its result has no notes of its own, and must not look as if there were none.
+# A rate has no notes of its own; the card must not look as if there were none.
 PARENT = "What a reader must know stands in the notes of the result that this rate was taken from."
 METHODS = {
     "loo": "loo: each row scored as if left out of the one fit",
@@ -33,6 +33,30 @@ def auc_posterior(post: Any) -> str:
         facts["groups"] = str(post.details["groups"])
     picture = drawing.density(density_curve(post, LEVEL), chance=0.5)
     return card("AUC on new data", _headline(post), facts, picture=picture, notes=post.notes)
+
+
+AVERAGES = {
+    "ovo": "mean over pairs of classes (Hand and Till)",
+    "ovr": "mean over classes against the rest",
+}
+SHOWN = 6  # pairs of classes that are listed
+
+
+def multiclass_auc_posterior(post: Any) -> str:
+    """A `MulticlassAUCPosterior`, with its weakest pairs of classes."""
+    pairs = sorted(post.pairwise, key=lambda pair: post.pairwise[pair].mean)
+    facts = {
+        "average": AVERAGES[post.multi_class],
+        "sd": words.rate(post.sd),
+        "rows": ", ".join(f"{c}: {n}" for c, n in zip(post.classes, post.counts, strict=True)),
+        "method": post.method,
+        "score": str(post.details.get("score", "as given")),
+        **{f"{first} and {second}": _estimate(post.pairwise[first, second]) for first, second in pairs[:SHOWN]},
+    }
+    rest = len(pairs) - SHOWN
+    remark = f"The {SHOWN} weakest pairs of classes; {rest} others are better." if rest > 0 else ""
+    picture = drawing.density(density_curve(post, LEVEL), chance=0.5)
+    return card("Average AUC on new data", _headline(post), facts, picture=picture, notes=post.notes, remark=remark)
 
 
 def rate_posterior(rate: Any) -> str:
@@ -91,7 +115,10 @@ def auc_estimate(estimate: Any, interval: tuple[float, float] | None, reason: st
     if estimate.se is not None:
         facts["standard error"] = f"{estimate.se:.4g}"
     scalars = {k: v for k, v in estimate.details.items() if isinstance(v, bool | int | float | str)}
-    facts |= {str(key).replace("_", " "): _scalar(value) for key, value in scalars.items()}
+    facts |= {
+        str(key).replace("_", " "): f"{value:.4g}" if isinstance(value, float) else str(value)
+        for key, value in scalars.items()
+    }
     return card(f"AUC by the method '{estimate.method}'", words.share(float(estimate)), facts)
 
 
@@ -108,15 +135,11 @@ def _origin(post: Any) -> dict[str, str]:
 
 
 def _method(result: Any) -> str:
-    return str(METHODS.get(result.method, result.method))
+    return METHODS.get(result.method, str(result.method))
 
 
 def _estimate(rate: Any) -> str:
     return words.estimate(rate.mean, *rate.interval(LEVEL))
-
-
-def _scalar(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def learning_curve(curve: Any) -> str:
@@ -137,7 +160,7 @@ def learning_curve(curve: Any) -> str:
 
 
 def sample_plan(plan: Any) -> str:
-    """A `SamplePlan`: the rows, and the promise that they keep."""
+    """A `SamplePlan`: the rows needed, and what they achieve."""
     level = words.percent(plan.level)
     facts = {"AUC": f"{plan.auc:g}, as expected", f"{level} interval": f"± {plan.half_width:.3f}"}
     if plan.above is not None:
@@ -154,14 +177,14 @@ VERDICT_COLOURS = {"trust": "#16a34a", "caution": ALERT, "do not use": "#dc2626"
 ITEM = "border-left:3px solid {colour};padding:1px 0 1px 9px;margin-top:8px;overflow-wrap:anywhere"
 
 
-def diagnosis(found: Any) -> str:
-    """A `Diagnosis`; every text is escaped here."""
-    dot = f'<span aria-hidden="true" style="color:{VERDICT_COLOURS[found.verdict]}">&#9679;</span>'
-    auc = "no AUC" if found.auc is None else f"AUC {_estimate(found.auc)}"
-    items = [_item(finding) for finding in found.findings]
+def diagnosis(result: Any) -> str:
+    """A `Diagnosis`; all text is escaped here."""
+    dot = f'<span aria-hidden="true" style="color:{VERDICT_COLOURS[result.verdict]}">&#9679;</span>'
+    auc = "no AUC" if result.auc is None else f"AUC {_estimate(result.auc)}"
+    items = [_item(finding) for finding in result.findings]
     nothing = '<div style="margin-top:6px">Nothing was found that speaks against it.</div>'
-    about = f'<div style="opacity:0.75">{escape(auc)}; {found.n_rows} rows, {found.n_columns} columns</div>'
-    return framed("May the answer be trusted?", f"{dot} {escape(found.verdict)}", [about, *(items or [nothing])])
+    about = f'<div style="opacity:0.75">{escape(auc)}; {result.n_rows} rows, {result.n_columns} columns</div>'
+    return framed("May the answer be trusted?", f"{dot} {escape(result.verdict)}", [about, *(items or [nothing])])
 
 
 def _item(finding: Any) -> str:
@@ -216,4 +239,4 @@ def _bar(shares: tuple[float, float, float]) -> str:
         )
         at += width
     label = "shares of probability: " + ", ".join(words.share(s) for s in shares)
-    return drawing.svg(drawing.WIDTH, BAR_HEIGHT, label, "".join(parts))
+    return drawing.svg(drawing.WIDTH, BAR_HEIGHT, label, parts)

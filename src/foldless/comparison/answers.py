@@ -26,11 +26,11 @@ class Comparison(ShownAsCard):
     rope : float
         Differences up to this size count as practically equal.
     a, b : AUCPosterior
-        Each classifier on its own, as `auc_posterior` has it. The mean of the difference need not be the difference of
-        these two means, nor have its sign: it is estimated from ranks, in which the noise of shared rows drops out, and
-        has a prior of its own, which draws small differences towards 0 (docs/compare.md).
+        Each classifier on its own, as from `auc_posterior`. The mean of the difference need not be the difference of
+        these two means, nor have its sign: it is estimated from ranks, where the noise of shared rows cancels, and has
+        a prior of its own, which shrinks small differences (docs/compare.md).
     correlation : float
-        How the errors of the two estimates go together; the closer to 1, the smaller the differences that show.
+        Correlation of the errors of the two estimates; the closer to 1, the smaller the differences that can be seen.
     names : (str, str)
     method, notes
         As in `AUCPosterior`.
@@ -53,7 +53,7 @@ class Comparison(ShownAsCard):
 
     @property
     def prob_rope(self) -> float:
-        """P(-rope <= AUC_a - AUC_b <= rope): 0 for rope = 0, unless the two are one, then 1."""
+        """P(-rope <= AUC_a - AUC_b <= rope): 0 for rope = 0, or 1 if the two rank all rows alike."""
         return self.difference.beyond(self.rope)[1]
 
     @property
@@ -62,7 +62,7 @@ class Comparison(ShownAsCard):
         return self.difference.beyond(self.rope)[2]
 
     def with_rope(self, rope: float) -> Comparison:
-        """The same comparison, with another idea of what is practically equal."""
+        """The same comparison with another `rope`."""
         return replace(self, rope=checked_rope(rope))
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
@@ -91,16 +91,15 @@ class Comparison(ShownAsCard):
         }
 
     def __repr__(self) -> str:
+        first, second = self.names
         if self.difference.exactly_zero:
-            first, second = self.names
             return f"Comparison({first} - {second}: exactly 0, both rank all rows alike, method={self.method!r})"
         low, high = self.difference.interval()
-        a, rope, b = self.difference.beyond(self.rope)
-        equal = f"P(within {self.rope:g})={rope:.3f}, " if self.rope else ""
+        equal = f"P(within {self.rope:g})={self.prob_rope:.3f}, " if self.rope else ""
         return (
-            f"Comparison({self.names[0]} - {self.names[1]}: {self.difference.mean:+.3f}, "
-            f"95% interval [{low:+.3f}, {high:+.3f}], P({self.names[0]} better)={a:.3f}, {equal}"
-            f"P({self.names[1]} better)={b:.3f}, method={self.method!r})"
+            f"Comparison({first} - {second}: {self.difference.mean:+.3f}, 95% interval [{low:+.3f}, {high:+.3f}], "
+            f"P({first} better)={self.prob_a_better:.3f}, {equal}P({second} better)={self.prob_b_better:.3f}, "
+            f"method={self.method!r})"
         )
 
 
@@ -120,31 +119,27 @@ def compare(
 ) -> Comparison:
     """Which of two fitted linear classifiers has the larger AUC on new data, from the rows that both were fitted to.
 
-    Both were trained and are judged on the same rows, so their estimates err together, and much of the error
-    drops out of the difference. docs/compare.md derives by how much.
+    Both were trained and are judged on the same rows, so their estimates err together, and much of the error cancels
+    in the difference. docs/compare.md derives how much.
 
     Parameters
     ----------
     a, b : fitted scikit-learn linear classifiers, Pipelines ending in one, weights of shape (P,), or `Analysis`
-        Any mixture of families, settings and columns; all rows of X must be those of both fits.
+        Any mixture of families, settings and columns, fitted to the same rows.
     X, y : the data that both were fitted on; left out for two analyses
     rope : float
         Region of practical equivalence: differences of the AUCs up to this size count as equal.
-    method, prior, groups, pos_label
-        As in `auc_posterior`.
-    sample_weight : array of shape (N,), optional
-        The weights given to both fits.
+    method, prior, groups, sample_weight, pos_label
+        As in `auc_posterior`; the weights are those given to both fits.
     names : pair of str
-        What to call the two.
+        Names of the two.
 
     Examples
     --------
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression, RidgeClassifier
-    >>> from sklearn.preprocessing import scale
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = scale(X[:100, :10]), y[:100]
+    >>> X, y = make_classification(100, random_state=0)
     >>> first = LogisticRegression(C=0.1).fit(X, y)
     >>> result = fl.compare(first, RidgeClassifier().fit(X, y), X, y, rope=0.01)
     >>> bool(abs(result.prob_a_better + result.prob_rope + result.prob_b_better - 1) < 1e-12)
@@ -163,18 +158,11 @@ def compare(
 
 def _comparison(models: Judged, first: str, second: str, rope: float) -> Comparison:
     """The comparison of two of the judged models."""
-    order = list(models.posteriors)
+    posteriors, joint, order = models.posteriors, models.joint, list(models.posteriors)
     i, j = order.index(first), order.index(second)
-    return Comparison(
-        models.joint.difference(i, j),
-        rope,
-        models.posteriors[first],
-        models.posteriors[second],
-        models.joint.correlation(i, j),
-        (first, second),
-        models.method,
-        models.notes,
-    )
+    difference, correlation, names = joint.difference(i, j), joint.correlation(i, j), (first, second)
+    a, b = posteriors[first], posteriors[second]
+    return Comparison(difference, rope, a, b, correlation, names, models.method, models.notes)
 
 
 def checked_rope(rope: Any) -> float:
@@ -201,7 +189,7 @@ class Ranking(ShownAsCard):
     Attributes
     ----------
     models : tuple of Ranked
-        With `name`, `auc` (an AUCPosterior) and `prob_best`; the probabilities add up to 1. Models that rank all rows
+        With `name`, `auc` (an AUCPosterior) and `prob_best`. The probabilities add up to 1; models that rank all rows
         alike share theirs equally.
     judged : Judged
         What `between` is computed from.
@@ -213,7 +201,7 @@ class Ranking(ShownAsCard):
 
     @property
     def best(self) -> str:
-        """Name of the first."""
+        """Name of the model that is most likely the best."""
         return self.models[0].name
 
     @property
@@ -232,7 +220,7 @@ class Ranking(ShownAsCard):
         return self.judged.notes
 
     def between(self, a: str, b: str, *, rope: float = 0.0) -> Comparison:
-        """The comparison of two of the models, as `compare` has it."""
+        """The comparison of two of the models, as from `compare`."""
         choices = ", ".join(self.judged.posteriors)
         for name in (a, b):
             if name not in self.judged.posteriors:
@@ -251,14 +239,13 @@ class Ranking(ShownAsCard):
         return rows
 
     def __repr__(self) -> str:
-        wide = max(len("model"), *(len(model.name) for model in self.models))
-        rows = self.summary()
-        lines = [
-            f"{r['rank']:>2}  {r['name']:<{wide}}  {r['prob_best']:>7.3f}  {r['auc']:.3f}  "
-            f"[{r['low']:.3f}, {r['high']:.3f}]"
-            for r in rows
-        ]
-        return "\n".join([f"    {'model':<{wide}}  P(best)  AUC    95% interval", *lines])
+        width = max(len("model"), *(len(model.name) for model in self.models))
+        lines = [f"    {'model':<{width}}  P(best)  AUC    95% interval"]
+        for rank, model in enumerate(self.models, 1):
+            low, high = model.auc.interval()
+            estimate = f"{model.auc.mean:.3f}  [{low:.3f}, {high:.3f}]"
+            lines.append(f"{rank:>2}  {model.name:<{width}}  {model.prob_best:>7.3f}  {estimate}")
+        return "\n".join(lines)
 
 
 def compare_many(
@@ -284,11 +271,9 @@ def compare_many(
     Examples
     --------
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.preprocessing import scale
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = scale(X[:100, :10]), y[:100]
+    >>> X, y = make_classification(100, random_state=0)
     >>> models = {f"C = {C:g}": LogisticRegression(C=C).fit(X, y) for C in (0.01, 0.1, 1.0)}
     >>> ranking = fl.compare_many(models, X, y)
     >>> round(sum(ranking.prob_best.values()), 9)
@@ -301,7 +286,7 @@ def compare_many(
         raise InputError(f"models must be a dict of two or more fitted classifiers by name, got {got}.")
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
-        raise InputError("two models have the same name: name each differently.")
+        raise InputError("two models have the same name: give every model its own.")
     together = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
     chances = zip(together.posteriors.items(), together.joint.prob_best(), strict=True)
     ranked = [Ranked(name, post, float(p)) for (name, post), p in chances]

@@ -18,22 +18,14 @@ KNOTS = 1 / (1 + np.exp(-np.linspace(-16.0, 16.0, 401)))
 class Difference(WithQuantiles):
     """Posterior of a difference of two AUCs: its cdf is linear between `points`.
 
-    Two classifiers that give all rows the same scores differ by exactly 0: `Difference.none()`, all of whose
-    probability is at that point.
+    Two classifiers that rank all rows alike differ by exactly 0: `Difference.none()`.
 
     Attributes
     ----------
     points : array of shape (K,)
         Differences in increasing order.
     below : array of shape (K,)
-        Probability that the difference is at most each of them; the first is 0 and the last 1.
-
-    Examples
-    --------
-    >>> from foldless.comparison.difference import Difference
-    >>> flat = Difference.of([-0.02, 0.06], [0.0, 1.0])
-    >>> round(flat.mean, 3), round(float(flat.cdf(0.0)), 3)
-    (0.02, 0.25)
+        Probability that the difference is at most each of them, from 0 to 1.
     """
 
     points: Floats
@@ -51,7 +43,7 @@ class Difference(WithQuantiles):
 
     @classmethod
     def none(cls) -> Difference:
-        """No difference at all."""
+        """The law of a difference that is exactly 0."""
         return cls.of([0.0, 0.0], [0.0, 1.0])
 
     @classmethod
@@ -62,12 +54,12 @@ class Difference(WithQuantiles):
         return cls.of(points, np.concatenate([[0.0], KNOTS, [1.0]]))
 
     def mirrored(self) -> Difference:
-        """The law of the difference the other way round."""
+        """The law of the difference with the two classifiers swapped."""
         return Difference.of(0.0 - self.points[::-1], 1.0 - self.below[::-1])
 
     @property
     def exactly_zero(self) -> bool:
-        """Whether the two classifiers are one and the same."""
+        """Whether the two classifiers rank all rows alike."""
         return bool(self.points[0] == self.points[-1] == 0.0)
 
     @property

@@ -4,15 +4,13 @@ With s_ab = w_a'S*w_b, the covariance of the K scores is W'Sigma W = s / Wishart
 
     delta_k = (w_k'(m1* - m0*) + c (W'Sigma W)^(1/2) Z)_k / sqrt(w_k'Sigma w_k),     c^2 = 1/nu0* + 1/nu1*
 
-and every delta_k alone has the law of `foldless.honest.in_sample.separation`. Fixed Sobol points
-take the place of random draws.
+and every delta_k alone has the law of `foldless.honest.in_sample.separation`. Sobol points replace random draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.special import gammaincinv, ndtr, ndtri
@@ -35,8 +33,8 @@ class InSampleJoint:
     """Joint posterior of the AUCs of K classifiers."""
 
     delta: Floats  # (DRAWS, K) draws of the separations
-    first: tuple[int, ...]  # for each classifier, one that stands for all with its direction
-    rank: tuple[int, ...]  # place of each classifier in an order that does not depend on how the user names them
+    first: tuple[int, ...]  # for each classifier, the one that represents all with its direction
+    rank: tuple[int, ...]  # position of each classifier in an order that does not depend on that of the user
 
     def correlation(self, a: int, b: int) -> float:
         """Correlation of the two separations under the posterior."""
@@ -52,7 +50,7 @@ class InSampleJoint:
         return Difference.of_draws(first - second)
 
     def prob_best(self) -> Floats:
-        """For each classifier, the probability that it has the largest AUC; those with one direction share it."""
+        """For each classifier, the probability that it has the largest AUC; those with the same direction share it."""
         kept = sorted(set(self.first))
         wins = np.bincount(self.delta[:, kept].argmax(axis=1), minlength=len(kept)) / len(self.delta)
         share = dict(zip(kept, wins, strict=True))
@@ -60,16 +58,10 @@ class InSampleJoint:
 
 
 def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
-    """Joint posterior of classifiers on their training rows.
-
-    The draws must not depend on the order in which the classifiers are named, so they are drawn in an order of their
-    own.
-    """
+    """Joint posterior of classifiers on their training rows; the draws do not depend on the order of `views`."""
     if prior.family == "adaptive":
-        raise PriorError(
-            "Prior.adaptive() has no joint posterior of two classifiers: use Prior.paper(), or method='loo'."
-        )
-    given = [_Along(view, view_posterior(view, prior)) for view in views]
+        raise PriorError("Prior.adaptive() has no joint posterior: use Prior.paper(), or method='loo'.")
+    given = [_Along.of(view, prior) for view in views]
     order = sorted(range(len(given)), key=lambda k: given[k].key)
     models = [given[k] for k in order]
     C = np.eye(len(models))
@@ -84,24 +76,21 @@ def in_sample_joint(views: Sequence[LinearView], prior: Prior) -> InSampleJoint:
 
 @dataclass(frozen=True, eq=False)
 class _Along:
-    """One classifier: its view, and the posterior along its weights."""
+    """One classifier with the posterior along its weights, in units in which the posterior scale of the scores is 1."""
 
     view: LinearView
     posterior: ScorePosterior
+    weights: Floats
+    scores: Floats
 
-    @cached_property
+    @classmethod
+    def of(cls, view: LinearView, prior: Prior) -> _Along:
+        posterior = view_posterior(view, prior)
+        return cls(view, posterior, view.w / posterior.unit, (view.scores() - view.intercept) / posterior.unit)
+
+    @property
     def key(self) -> tuple[float, ...]:
-        p = self.posterior
-        return float(p.location), float(p.unit), *self.view.w.tolist()
-
-    @cached_property
-    def weights(self) -> Floats:
-        """In units in which the posterior scale of the scores is 1."""
-        return np.asarray(self.view.w / self.posterior.unit)
-
-    @cached_property
-    def scores(self) -> Floats:
-        return np.asarray((self.view.scores() - self.view.intercept) / self.posterior.unit)
+        return float(self.posterior.location), float(self.posterior.unit), *self.view.w.tolist()
 
 
 def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
@@ -118,13 +107,13 @@ def _correlation(a: _Along, b: _Along, prior: Prior) -> float:
 
 
 def _refuse_incomparable(a: _Along, b: _Along, prior: Prior) -> None:
-    """Classifiers on different columns need a prior that treats these side by side as it treats each on its own."""
+    """Classifiers on different columns need a prior that treats the joined columns as it treats each set alone."""
     scalar = all(np.ndim(part) == 0 for part in (prior.mean0, prior.mean1, prior.scale))
-    scalar = scalar and (prior.kappa_counts_from_p or prior.family == "known")
+    scalar = scalar and (prior.kappa is None or prior.family == "known")
     if prior.family == "scaled-identity" or a.posterior.df != b.posterior.df or not scalar:
         raise PriorError(
-            f"the classifiers see different columns (or the same on another scale), for which {prior.name} has no "
-            f"common posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
+            f"the classifiers see different columns (or differently scaled ones), for which {prior.name} has no joint "
+            f"posterior: use Prior.paper(), fit both on the same columns, or use method='loo'."
         )
 
 

@@ -29,9 +29,9 @@ from foldless.tables import refuse_stream
 #     prior:  sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (s T) ) / (s T),
 #             s = sqrt(2 (1 - likeness)),   T = typical_gap( (delta_a + delta_b)/2 )
 #
-# pi is the prior of a single classifier; s is the length of the difference of the two standardised score directions,
-# so (delta_a - delta_b)/s is the separation of the classes along that difference. A product of two priors would let two
-# nearly equal models differ as widely as two unrelated ones; here s goes to 0 and they become one model, with prior pi.
+# pi is the prior of a single classifier; (delta_a - delta_b)/s is the separation of the classes along the difference of
+# the two standardised score directions, whose length is s. Unlike under a product of two priors, nearly equal models
+# differ little: s goes to 0, and they become one model with the prior pi.
 
 REACH = 8.0
 MIDDLE_POINTS, COARSE_POINTS, GAP_POINTS = 129, 71, 257
@@ -49,14 +49,9 @@ class LooJoint:
         """Correlation of the errors of the two estimates, at the estimates."""
         if self.evidence.same(a, b):
             return 1.0
-        va, vb, c = self._at_estimates(a, b)
-        return c / float(np.sqrt(va * vb))
-
-    def _at_estimates(self, a: int, b: int) -> tuple[float, float, float]:
-        """Variances and covariance of the two estimates, at the estimates."""
-        at = {k: center(self.evidence.statistics[k]) for k in (a, b)}
-        va, vb, c = (float(self.evidence.covariance(i, j, at[i], at[j])) for i, j in ((a, a), (b, b), (a, b)))
-        return va, vb, c
+        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
+        va, vb, c = self.evidence.covariances(a, b, da, db)
+        return float(c / np.sqrt(va * vb))
 
     def difference(self, a: int, b: int) -> Difference:
         """Posterior of AUC_a - AUC_b; computed in one fixed order, so that both orders agree to the last bit."""
@@ -64,15 +59,15 @@ class LooJoint:
             return Difference.none()
         if _key(self.evidence.statistics[a]) > _key(self.evidence.statistics[b]):
             return self.difference(b, a).mirrored()
-        return replace(self, evidence=self.evidence.among([a, b]))._of_two(0, 1)
+        return replace(self, evidence=self.evidence.among([a, b]))._of_two()
 
-    def _of_two(self, a: int, b: int) -> Difference:
-        apart = np.sqrt(2 * (1 - self.evidence.likeness[a, b]))
-        statistics = [self.evidence.statistics[k] for k in (a, b)]
-        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in statistics)
-        middle, gap = _wide_grid(LEAST * apart) if in_order else self._fitting_grid(a, b)
+    def _of_two(self) -> Difference:
+        """The difference, where there are just two models."""
+        apart = np.sqrt(2 * (1 - self.evidence.likeness[0, 1]))
+        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in self.evidence.statistics)
+        middle, gap = _wide_grid(LEAST * apart) if in_order else self._fitting_grid()
         delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
-        log_density = (self._order_evidence if in_order else self._margin_evidence)(a, b, delta_a, delta_b)
+        log_density = (self._order_evidence if in_order else self._margin_evidence)(delta_a, delta_b)
         scale = apart * typical_gap(middle[:, None])
         log_t = -(TAIL_DF + 1) / 2 * np.log1p(np.square(gap / scale) / TAIL_DF)
         log_density = log_density + log_t - np.log(scale)
@@ -80,7 +75,7 @@ class LooJoint:
         return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
 
     def prob_best(self) -> Floats:
-        """For each model, the probability that it has the largest AUC; models that are one share it."""
+        """For each model, the probability that it has the largest AUC; models that rank alike share it."""
         everyone = range(len(self.evidence.statistics))
         kept = [k for k in everyone if not any(self.evidence.same(k, j) for j in range(k))]
         firsts = [next(j for j in kept if self.evidence.same(k, j)) for k in everyone]
@@ -89,31 +84,30 @@ class LooJoint:
         chance = dict(zip(kept, shares, strict=True))
         return np.array([chance[j] / firsts.count(j) for j in firsts])
 
-    def _margin_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+    def _margin_evidence(self, delta_a: Floats, delta_b: Floats) -> Floats:
         E = self.evidence
-        va, vb = E.covariance(a, a, delta_a, delta_a), E.covariance(b, b, delta_b, delta_b)
-        c = E.covariance(a, b, delta_a, delta_b)
+        va, vb, c = E.covariances(0, 1, delta_a, delta_b)
         det = np.maximum(va * vb - c**2, MIN_DETERMINANT * va * vb)
-        off_a, off_b = E.statistics[a].estimate - delta_a, E.statistics[b].estimate - delta_b
+        off_a, off_b = E.statistics[0].estimate - delta_a, E.statistics[1].estimate - delta_b
         squared = (vb * off_a**2 - 2 * c * off_a * off_b + va * off_b**2) / det
         return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df) - 0.5 * np.log(det))
 
-    def _order_evidence(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
-        """Where a model orders every pair, its margin says little: then the evidence of each model on its own.
+    def _order_evidence(self, delta_a: Floats, delta_b: Floats) -> Floats:
+        """The evidence of each model on its own, for models that order every pair: their margins say little.
 
-        What the two share would count twice; the weight 1/(1 + r) lets one model's evidence count once for r = 1.
+        What the two share would count twice; with the weight 1/(1 + r) two models with r = 1 count as one.
         """
-        weight = 1 / (1 + max(self.correlation(a, b), 0.0))
+        weight = 1 / (1 + max(self.correlation(0, 1), 0.0))
         total = np.zeros(delta_a.shape)
-        for k, delta in ((a, delta_a), (b, delta_b)):
-            alone = separation_posterior(self.evidence.statistics[k], EffectPrior.flat())
+        for statistic, delta in zip(self.evidence.statistics, (delta_a, delta_b), strict=True):
+            alone = separation_posterior(statistic, EffectPrior.flat())
             total += np.maximum(alone.logpdf(np.clip(delta, LOW, HIGH)), -700.0)
         return weight * total
 
-    def _fitting_grid(self, a: int, b: int) -> tuple[Floats, Floats]:
+    def _fitting_grid(self) -> tuple[Floats, Floats]:
         """Means of the two separations (M,) and differences (M, G), which follow the ridge of the likelihood."""
-        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
-        va, vb, c = self._at_estimates(a, b)
+        da, db = (center(statistic) for statistic in self.evidence.statistics)
+        va, vb, c = self.evidence.covariances(0, 1, da, db)
         v_middle = max((va + vb + 2 * c) / 4, MIN_DETERMINANT)
         slope = (va - vb) / 2 / v_middle
         v_gap = max(va + vb - 2 * c - slope**2 * v_middle, MIN_DETERMINANT * (va + vb))
@@ -174,7 +168,7 @@ class Judged:
 def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judged:
     """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
-    # Data and options that are given beside an analysis concern the other models; with no other they are refused.
+    # X, y and options apply to the models that are not analyses; if all are, `analysed` refuses them.
     alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
         name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options, closed_form=True)
@@ -195,8 +189,7 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     loo = [each.leave_one_out for each in analyses.values()]
     evidence = paired_evidence([each.removed for each in loo], [each.statistic for each in loo])
     if sum(post.mean > NEAR_ONE for post in posteriors.values()) >= 2:
-        notes = (
-            *notes,
+        notes += (
             f"AUCs above {NEAR_ONE:g} are decided by the few rows in the tails of the scores: "
             f"differences between them are less certain than their intervals and probabilities say.",
         )
@@ -228,7 +221,7 @@ def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
 
 
 def _emit(analyses: Mapping[str, Analysis]) -> None:
-    """Each warning once; with the name of its model where it is not about the method."""
+    """Give each warning once, with the name of its model unless it is about the method."""
     seen: set[str] = set()
     for name, each in analyses.items():
         for warning in each.warnings:

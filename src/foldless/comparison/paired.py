@@ -1,4 +1,4 @@
-"""How the errors of several estimates from the same rows go together, and which model is best."""
+"""How the errors of several estimates from the same rows vary together, and which model is best."""
 
 from __future__ import annotations
 
@@ -23,21 +23,17 @@ def spread_out(count: int, dimensions: int) -> Floats:
     from scipy.stats import qmc
 
     points = qmc.Sobol(dimensions, scramble=False).random(count)
-    # The first point is the corner 0 and the others are multiples of 1/count: move them to the middle of their cells.
+    # All coordinates are multiples of 1/count, from 0 on: move the points to the middle of their cells.
     return np.asarray(points + 0.5 / count)
 
 
-# The error of an estimated separation has a part that is linear in the rows and a part from pairs of rows, I_ij: what
-# row j, as training row, does to the honest score of row i. For models a and b, in units of the spread of their scores
-# (docs/compare.md has the derivation),
+# With I_ij the effect of training row j on the honest score of row i, in units of the spread of the scores, the errors
+# of models a and b have the correlation (derived in docs/compare.md)
 #
-#     cov = R + T_ab,      R    from what every row contributes to both estimates
-#                          T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
-#     r   = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb))
+#     r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)),      R    from what every row contributes to both estimates
+#                                                       T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
 #
-# A pair of rows enters an estimate twice, once as (i, j) and once as (j, i): R holds the products I_ij I_ij, T the
-# products of the two entries. The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the
-# variance of one estimate.
+# The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the variance of one estimate.
 
 SAME = 1e-10  # one minus the correlation of scores, below which two models rank all rows alike
 
@@ -56,7 +52,7 @@ class PairedEvidence:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom of the variances: the same for all, since the rows are."""
+        """Degrees of freedom of the variances: the same for all models, as they share the rows."""
         return self.statistics[0].df
 
     def same(self, a: int, b: int) -> bool:
@@ -68,9 +64,14 @@ class PairedEvidence:
         parts = (each[np.ix_(kept, kept)] for each in (self.mean_covariance, self.scale_covariance, self.likeness))
         return PairedEvidence(tuple(with_rank_differences([self.statistics[k] for k in kept])), *parts)
 
-    def covariance(self, a: int, b: int, delta_a: Floats, delta_b: Floats) -> Floats:
+    def covariance(self, a: int, b: int, delta_a: Any, delta_b: Any) -> Any:
         """Covariance of two estimates when the separations are delta_a and delta_b."""
-        return np.asarray(self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b)
+        return self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b
+
+    def covariances(self, a: int, b: int, delta_a: Any, delta_b: Any) -> tuple[Any, Any, Any]:
+        """Both variances, and the covariance."""
+        variances = self.covariance(a, a, delta_a, delta_a), self.covariance(b, b, delta_b, delta_b)
+        return *variances, self.covariance(a, b, delta_a, delta_b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,27 +82,23 @@ class _Model:
     statistic: SeparationStatistic
 
     @cached_property
-    def diff(self) -> Floats:
-        return self.removed.differences
-
-    @cached_property
     def deviations(self) -> tuple[Floats, Floats]:
         """Mean difference of every positive and of every negative row against the other class, about its mean."""
-        rows = (self.diff.mean(axis=1), self.diff.mean(axis=0))
-        return rows[0] - rows[0].mean(), rows[1] - rows[1].mean()
+        rows1, rows0 = self.removed.differences.mean(axis=1), self.removed.differences.mean(axis=0)
+        return rows1 - rows1.mean(), rows0 - rows0.mean()
 
     @cached_property
     def effects(self) -> Floats:
         """What each independent unit (row or group) contributes to the smoothed statistic."""
+        diff = self.removed.differences
         sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
-        bandwidth = BANDWIDTH * sum(self.diff.shape) ** (-1 / 3) * sd
-        smooth = ndtr(self.diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(self.diff)
-        return self._contributions(smooth)
+        bandwidth = BANDWIDTH * sum(diff.shape) ** (-1 / 3) * sd
+        return self._contributions(ndtr(diff / (np.sqrt(2) * bandwidth)) if bandwidth > 0 else np.sign(diff))
 
     @cached_property
     def rank_effects(self) -> Floats:
         """The same for the share of ordered pairs."""
-        return self._contributions(np.sign(self.diff))
+        return self._contributions(np.sign(self.removed.differences))
 
     def _contributions(self, smooth: Floats) -> Floats:
         each = [smooth.mean(axis=1), smooth.mean(axis=0)]
@@ -113,10 +110,7 @@ class _Model:
 
     @cached_property
     def influence(self) -> tuple[Floats, Floats]:
-        """I_ij of positive rows i and I_ji of negative rows j, for all such pairs, as parts of the statistic.
-
-        With groups: of their sums over groups i, under removal of groups j.
-        """
+        """I_ij and I_ji for all pairs of a positive row (or group) i and a negative one j, as parts of the estimate."""
         r = self.removed
         on1 = r.without_pair1 - r.loo[r.rows1][:, None]
         on0 = r.without_pair0 - r.loo[r.rows0]
@@ -145,9 +139,9 @@ def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationS
 def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
     """The estimates at their common level, but with the differences that the shares of ordered pairs have.
 
-    The smoothed estimate gains precision from the shape of the scores, and errs by it. Both models see the same rows,
-    so most of the noise of ranks drops out of a difference, while an error from different shapes stays. A model that
-    orders all pairs or none has no finite rank estimate: then all are left as they are.
+    The smoothed estimate gains precision from the shape of the scores, and is biased by it. All models see the same
+    rows, so most of the noise in ranks cancels in a difference, while a bias from different shapes does not. A model
+    that orders all pairs or none has no finite rank estimate: then all estimates are left unchanged.
     """
     if any(s.pair_auc in (0.0, 1.0) or np.isinf(s.estimate) for s in statistics):
         return list(statistics)
@@ -159,7 +153,7 @@ def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[Sep
 
 def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
-    if np.array_equal(a.diff, b.diff) or _rank_alike(a, b):
+    if np.array_equal(a.removed.differences, b.removed.differences) or _rank_alike(a, b):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
     noise = _shared_noise(a, b)
@@ -178,9 +172,9 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
 
 
 def _rank_alike(a: _Model, b: _Model) -> bool:
-    """Whether the fits point the same way; their honest scores may differ, as models of one column do.
+    """Whether the fits have the same direction; their honest scores may still differ, as with a single column.
 
-    Within the classes: fits that meet their labels exactly agree on them, whichever way they point.
+    Scores are compared within the classes: all fits that reproduce the labels exactly agree between the classes.
     """
     z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (a, b)]
     x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
@@ -197,7 +191,7 @@ def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
 def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
     """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
 
-    Only pairs of one row of each class are at hand; they stand for all pairs.
+    Estimated from the pairs with one row of each class.
     """
     norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (a, b)]
     shares = [np.sqrt(m.statistic.noise_share) for m in (a, b)]
@@ -213,7 +207,7 @@ def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
 def _with_noise(R: float, shared: float, own_a: float, own_b: float) -> float:
     """r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)).
 
-    At most so large that the difference of the two varies by what the rows alone make it vary: noise adds to that.
+    Capped so that the difference of the two varies at least as much as the rows alone make it vary.
     """
     inflation = np.sqrt((1 + own_a) * (1 + own_b))
     return float(np.clip((R + shared) / inflation, -1.0, 1 - max(1 - R, 0.0) / inflation))
@@ -225,7 +219,7 @@ def _correlation(x: Floats, y: Floats) -> float:
 
 
 def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tuple[Floats, Floats]:
-    """Influence on the rows of a group, summed, of the removal of each other group."""
+    """Influence of each group on every other group: the sum over its rows."""
     _, first1, code1 = np.unique(groups1, return_index=True, return_inverse=True)
     _, first0, code0 = np.unique(groups0, return_index=True, return_inverse=True)
     member1 = (code1 == np.arange(first1.size)[:, None]).astype(np.float64)
@@ -233,15 +227,15 @@ def _over_groups(on1: Floats, on0: Floats, groups1: Ints, groups0: Ints) -> tupl
     return member1 @ on1[:, first0], on0[first1] @ member0.T
 
 
-# The separation along the difference of two classifiers' directions is typically LEAST where both are at chance, and
-# grows to SHARE of their own separation; its law has Cauchy tails. See docs/compare.md.
+# The separation along the difference of two classifiers' directions is typically LEAST if both are at chance, and grows
+# to SHARE of their own separation; its law has Cauchy tails (docs/compare.md).
 LEAST, SHARE, TAIL_DF = 0.1, 0.4, 1.0
 DRAWS = 1 << 13
 
 
-def center(statistic: SeparationStatistic) -> Floats:
+def center(statistic: SeparationStatistic) -> float:
     """The estimate, within the range of the prior."""
-    return np.asarray(np.clip(statistic.estimate, LOW, HIGH))
+    return float(np.clip(statistic.estimate, LOW, HIGH))
 
 
 def typical_gap(separation: Any) -> Any:
@@ -250,15 +244,15 @@ def typical_gap(separation: Any) -> Any:
 
 
 def wins(evidence: PairedEvidence) -> Floats:
-    """How often each of the models, all different, comes out best, from draws of all their differences at once.
+    """How often each of the models, all different, is best, from draws of all their differences at once.
 
-    The law is that of `foldless.comparison.joint` for every two of them, with the covariance of the estimates taken at
-    the estimates: so K models cost little more than two.
+    For any two of them the law is that of `foldless.comparison.joint`, but with the covariance taken at the estimates,
+    so that K models cost little more than two.
     """
     K = len(evidence.statistics)
     if K == 1:
         return np.ones(1)
-    estimate = np.array([float(center(s)) for s in evidence.statistics])
+    estimate = np.array([center(s) for s in evidence.statistics])
     V = evidence.mean_covariance + evidence.scale_covariance * np.multiply.outer(estimate, estimate)
     V = V * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
     contrasts = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]

@@ -23,17 +23,16 @@ SKETCH_SEED = 20240301  # fixed: the same data give the same findings
 class Sketch:
     """Rows projected on a few random directions: enough to see copies, order and spread in one pass over X.
 
-    Columns are brought to unit spread within the classes first, so that no unit of measurement matters. Rows that are
-    near each other stay near; rows that are not stay apart in most of a dozen directions. Z has shape (N, at most
-    `DIRECTIONS`); `classes` holds the class of each row, or of two classes whether it is positive.
+    Columns are first scaled to unit spread within the classes, so that units of measurement do not matter. Rows that
+    are close stay close; rows that are not stay apart in most of the directions.
     """
 
-    Z: Floats
-    classes: Any
+    Z: Floats  # (N, at most `DIRECTIONS`)
+    classes: Any  # the class of each row; of two classes, whether it is positive
 
     @classmethod
     def of(cls, X: Any, classes: Any) -> Sketch:
-        """Sketch of the rows that the classifier was judged on."""
+        """Sketch of the rows on which the classifier was judged."""
         mean, sd = column_spread(X, classes)
         used = np.flatnonzero(sd > 0)
         directions = np.eye(used.size)
@@ -50,7 +49,7 @@ class Sketch:
 
 
 def column_spread(X: Any, classes: Any) -> tuple[Floats, Floats]:
-    """Mean of each column, and its standard deviation within the classes; 0 for what is rounding noise."""
+    """Mean of each column, and its standard deviation within the classes; 0 if that is rounding noise."""
     two = classes.dtype == bool
     parts: tuple[Moments, ...] = (
         feature_moments(X, classes) if two else tuple(feature_moments(X, classes == c)[1] for c in np.unique(classes))
@@ -63,43 +62,38 @@ def column_spread(X: Any, classes: Any) -> tuple[Floats, Floats]:
 MAX_ROWS, MAX_COLUMNS = 5000, 10_000
 BLOCK = 1 << 20
 SEED = 20240303
-CHANCE = 1e-3  # that so many columns are skewed by luck
-# Skewness that is not luck (as a normal deviate: one normal column in a thousand), and that a log would mend (an
-# exponential law has 2, a log-normal one with sigma 1 has 6).
+CHANCE = 1e-3  # accepted probability that this many columns are skewed by chance
+# Skewness beyond chance (as a normal deviate: one normal column in a thousand), and skewness that a logarithm would
+# cure (an exponential law has 2, a log-normal one with sigma 1 has 6).
 SKEWED, STRONGLY = 3.3, 1.5
 SKEWED_SHARE, CARRIED = 0.1, 0.5  # of the columns, and of the score
-# AUC of a single column that gives the label away, and the chance that one of many useless columns reaches it.
+# AUC of a single column that gives the label away, and the probability that one of many useless columns reaches it.
 LEAK, LEAK_OF_TWO_VALUES, LEAK_CHANCE = 0.99, 0.95, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnFigures:
-    """Figures of the columns `index`: AUC of each alone, skewness within classes, t value of the difference of means.
-
-    The columns are those that the classifier was judged on: after its scalers and transforms, before any step that saw
-    y. `deviate` is the skewness as a normal deviate; `carried` is the share of each in the score, |weight| x sd;
-    `two_valued` marks columns such as 0/1.
-    """
+    """Figures of columns after the classifier's scalers and transforms, before any step that saw y."""
 
     index: Ints
-    auc: Floats
-    skewness: Floats
-    deviate: Floats
-    t: Floats
-    carried: Floats
-    two_valued: Bools
+    auc: Floats  # of each column alone
+    skewness: Floats  # within the classes
+    deviate: Floats  # the skewness as a normal deviate
+    t: Floats  # of the difference of means
+    carried: Floats  # share of the score, |weight| x sd
+    two_valued: Bools  # columns such as 0/1
     n_columns: int
     n0: int
     n1: int
 
 
 def column_findings(figures: ColumnFigures, view: LinearView) -> tuple[Finding, ...]:
-    """All checks of this file, but for leaks."""
+    """All checks of this file except for leaks."""
     return present(heavy_tails(figures), chosen_with_y(figures), many_columns(view.X.shape))
 
 
 def column_figures(view: LinearView) -> ColumnFigures:
-    """Figures of all columns, or of those that weigh most where there are very many."""
+    """Figures of all columns, or of those with the largest share of the score where there are very many."""
     positive = view.labels.positive
     negative, other = feature_moments(view.X, positive)
     load = np.abs(view.w) * np.sqrt((negative + other).scatter / positive.size)
@@ -116,12 +110,11 @@ def column_figures(view: LinearView) -> ColumnFigures:
 
 
 def heavy_tails(figures: ColumnFigures) -> Finding | None:
-    """Skewed columns that carry a good part of the score: few rows decide, and a log or a rank would serve better."""
+    """Skewed columns that make up much of the score, so that few rows decide; a log or ranks would serve better."""
     skewed = (np.abs(figures.deviate) > SKEWED) & (np.abs(figures.skewness) > STRONGLY)
-    share, carried = float(skewed.mean()), float(figures.carried[skewed].sum())
-    if skewed.sum() < _more_than_luck(figures.index.size) or share < SKEWED_SHARE or carried < CARRIED:
+    n, share, carried = figures.index.size, float(skewed.mean()), float(figures.carried[skewed].sum())
+    if skewed.sum() < _more_than_luck(n) or share < SKEWED_SHARE or carried < CARRIED:
         return None
-    n = figures.index.size
     return Finding(
         "heavy tails",
         "caution",
@@ -134,17 +127,17 @@ def heavy_tails(figures: ColumnFigures) -> Finding | None:
 
 
 def _more_than_luck(n: int) -> int:
-    """The least number of skewed columns out of n that is not luck: Poisson tail below `CHANCE`."""
+    """The smallest number of skewed columns out of n beyond chance: Poisson tail below `CHANCE`."""
     from scipy.stats import poisson
 
     return int(poisson.isf(CHANCE, 1e-3 * n)) + 1
 
 
 def chosen_with_y(figures: ColumnFigures) -> Finding | None:
-    """Columns that all just pass a test against y, as the best of many useless ones do.
+    """Columns that all just pass a test against y, as the best of many useless columns do.
 
-    Beyond a threshold c, the t values of useless columns fall off like exp(-c (t - c)): their mean lies about 1/c above
-    the least. Columns that mean something scatter far more than that, and some of them mean little.
+    Beyond a threshold c, the t values of useless columns decay like exp(-c (t - c)), so their mean lies about 1/c above
+    the smallest. The t values of informative columns scatter much more, and some of them are small.
     """
     t = np.abs(figures.t)
     if t.size < 8 or figures.n_columns != t.size:
@@ -178,7 +171,7 @@ def many_columns(shape: tuple[int, int]) -> Finding | None:
 
 
 def blocks(index: Ints, n_rows: int, entries: int) -> list[Ints]:
-    """Columns in blocks of about so many entries."""
+    """Columns in blocks of about `entries` entries each."""
     step = max(1, entries // n_rows)
     return [index[start : start + step] for start in range(0, index.size, step)]
 
@@ -189,10 +182,10 @@ def as_dense(X: Any) -> Floats:
 
 
 def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Floats, Bools]:
-    """Of each column: AUC, skewness, the same as a normal deviate, t value, and whether it has two values."""
+    """AUC, skewness, skewness as a normal deviate, and t value of each column, and whether it has two values."""
     from scipy.stats import rankdata
 
-    # None of the figures depends on the size of a column, and squares and cubes of tiny ones vanish.
+    # No figure depends on the scale of a column; squares and cubes of tiny values would vanish.
     sized = np.ldexp(block, -np.frexp(np.max(np.abs(block), axis=0))[1])
     mean1, mean0 = sized[positive].mean(axis=0), sized[~positive].mean(axis=0)
     within = sized - np.where(positive[:, None], mean1, mean0)
@@ -202,14 +195,14 @@ def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Fl
     t = (mean1 - mean0) / (scale * np.sqrt(1 / n1 + 1 / (n - n1)))
     low, high = block.min(axis=0), block.max(axis=0)
     two = np.all((block == low) | (block == high), axis=0) & (high > low)
-    # What a 0/1 column lacks is not symmetry: it has no tails.
+    # A 0/1 column has no tails, so its skewness means nothing here.
     skew = np.where(two, 0.0, np.mean((within / scale) ** 3, axis=0))
     auc = (rankdata(block, axis=0)[positive].sum(axis=0) - n1 * (n1 + 1) / 2) / (n1 * (n - n1))
     return np.asarray(auc), skew, normal_skewness(skew, n), t, two
 
 
 def normal_skewness(skew: Floats, n: int) -> Floats:
-    """Sample skewness as a standard normal deviate (D'Agostino 1970): right in the tails from n = 8 on."""
+    """Sample skewness as a standard normal deviate (D'Agostino 1970), accurate in the tails from n = 8 on."""
     if n < 8:
         return np.zeros_like(skew)
     y = skew * np.sqrt((n + 1) * (n + 3) / (6 * (n - 2)))
@@ -219,11 +212,11 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
 
 
 def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
-    """A single column that orders nearly all pairs: perhaps a consequence of the label, not a predictor."""
+    """A single column that ranks nearly all pairs correctly: perhaps a consequence of the label, not a predictor."""
     alone = np.maximum(figures.auc, 1 - figures.auc)
     bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
     suspects = np.flatnonzero(alone >= bound)
-    if suspects.size == 0 or _by_luck(figures) > LEAK_CHANCE:
+    if suspects.size == 0 or _by_chance(figures) > LEAK_CHANCE:
         return None
     best = int(suspects[np.argmax(alone[suspects])])
     copy = bool(figures.two_valued[best] and alone[best] >= LEAK)
@@ -240,15 +233,15 @@ def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
     )
 
 
-def _by_luck(figures: ColumnFigures) -> float:
-    """Bound on the chance that one of so many useless columns reaches an AUC of `LEAK`: normal approximation."""
+def _by_chance(figures: ColumnFigures) -> float:
+    """Bound on the probability that a useless column reaches the AUC of a leak, by normal approximation."""
     n0, n1 = figures.n0, figures.n1
     z = (LEAK_OF_TWO_VALUES - 0.5) / np.sqrt((n0 + n1 + 1) / (12 * n0 * n1))
     return float(figures.n_columns * 2 * np.exp(-0.5 * z * z))
 
 
 def name_of_column(j: int, M: Any, X: Any) -> str:
-    """The column as the user knows it, if it is recognisably one of theirs."""
+    """The name of the column in X, if it is recognisably one of X."""
     own = _column(X, j) if getattr(X, "shape", (0, 0))[1:] == M.shape[1:] else np.empty(0, dtype=object)
     if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), _column(M, j).astype(np.float64)):
         return f"column {j} of what the classifier sees"
@@ -257,7 +250,7 @@ def name_of_column(j: int, M: Any, X: Any) -> str:
 
 
 def _column(X: Any, j: int) -> Array:
-    if hasattr(X, "iloc"):  # by position: names may occur twice
+    if hasattr(X, "iloc"):  # by position: two columns may have the same name
         return np.asarray(X.iloc[:, j])
     if is_frame(X):
         return np.asarray(X[X.columns[j]].to_numpy())
@@ -265,7 +258,7 @@ def _column(X: Any, j: int) -> Array:
 
 
 def _same_order(a: Floats, b: Floats) -> bool:
-    """Whether b rises (or falls) with a, so that a scaler or a logarithm could turn one into the other."""
+    """Whether b rises (or falls) with a, as after a scaler or a logarithm."""
     order = np.argsort(a, kind="stable")
     steps = np.diff(b[order])
     return bool(np.all(steps >= -1e-9 * np.ptp(b)) or np.all(steps <= 1e-9 * np.ptp(b)))

@@ -1,4 +1,4 @@
-"""All checks of one fitted classifier and its rows, put together as a `Diagnosis`."""
+"""All checks of a fitted classifier and its rows, combined in a `Diagnosis`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import LazyMatrix
 
-MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this size, and grows with the square
+MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this size; time grows with its square
 
 
 def diagnosis_of_two(
@@ -94,22 +94,25 @@ def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[Cl
     sketch = Sketch.of(view.X, view.codes)
     copies = find_copies(view.X, sketch)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
-    figures = [column_figures(each) for each in per_class]
-    leaks = [leak(f, each, X) for f, each in zip(figures, per_class, strict=True)]
-    columns = [finding for f, each in zip(figures, per_class, strict=True) for finding in column_findings(f, each)]
+    figures = [(column_figures(each), each) for each in per_class]
+    about_columns = (
+        label_column(view.X, view.codes, X),
+        *(leak(f, each, X) for f, each in figures),
+        *(finding for f, each in figures for finding in column_findings(f, each)),
+    )
     findings = (
         refusal,
         *about_fit,
         copies_finding(copies),
         neighbours_alike(sketch),
-        *_one_of_each(present(label_column(view.X, view.codes, X), *leaks, *columns)),
+        *_one_of_each(present(*about_columns)),
         few_rows(int(view.counts.min()), which="smallest"),
     )
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
 def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
-    """What can be said without the table in memory, and that the table itself was not looked at."""
+    """The checks that need no table in memory, and a finding that the table itself was not checked."""
     auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
         "not checked",
@@ -126,32 +129,29 @@ def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
 def _diagnosis(
     findings: Iterable[Finding | None], auc: AUCPosterior | None, shape: tuple[int, int], copies: Copies | None
 ) -> Diagnosis:
-    # Within a severity the order stays: what the answer is about comes before what it looks like.
+    # The sort is stable: within a severity, findings on the fit and the data come before those on the scores.
     ordered = tuple(sorted(present(*findings), key=lambda finding: -finding.level))
     codes = tuple(copies.codes.tolist()) if copies is not None and copies.share else ()
     return Diagnosis(ordered, auc, *shape, codes)
 
 
 def _one_of_each(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Of findings with the same name, the first of the worst."""
-    worst: dict[str, Finding] = {}
+    """Of findings with the same name, the worst; the first of those that are equally bad."""
+    by_name: dict[str, list[Finding]] = {}
     for finding in findings:
-        if finding.name not in worst or finding.level > worst[finding.name].level:
-            worst[finding.name] = finding
-    return tuple(worst.values())
+        by_name.setdefault(finding.name, []).append(finding)
+    return tuple(max(same, key=lambda finding: finding.level) for same in by_name.values())
 
 
 T = TypeVar("T")
 
 
 def _answered(answer: Callable[[], T]) -> tuple[T | None, Finding | None]:
-    """The answer or, where the training has no solution to speak of, a finding that says so."""
+    """The answer, or a finding with the reason why it is refused."""
     try:
         return answer(), None
     except EstimatorError as err:
-        advice = (
-            "Do what the message says, or fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
-        )
+        advice = "Follow the message, or fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
         return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
 
 
@@ -167,6 +167,6 @@ def _about_copies(
         return copies_finding(copies)
     try:
         together = regrouped(copies.codes)
-    except InputError:  # nearly all rows are copies of one: there are too few groups to leave any out
+    except InputError:  # nearly all rows are copies of one row: too few groups to leave any out
         return copies_finding(copies)
     return copies_finding(copies, auc, auc_of(together, view.labels.n0, view.labels.n1))

@@ -1,4 +1,4 @@
-"""`Finding`, what a check found, and `Diagnosis`, all findings with the verdict that follows from them."""
+"""`Finding`, the outcome of a check, and `Diagnosis`, all findings with the verdict that follows from them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,19 @@ SEVERITIES: tuple[Severity, ...] = ("info", "caution", "severe")
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """The outcome of a check.
 
     Attributes
     ----------
     name : str
         What it is about, such as "copies" or "leak".
     severity : {"info", "caution", "severe"}
-        "info" is good to know; with "caution" an assumption behind the answer is strained; with "severe" the answer
-        is not one to the question that was asked.
-    text : str
-        The finding, with its number.
-    advice : str
-        What to do.
+        "info" is good to know; "caution" means that an assumption behind the answer is doubtful; "severe" that the
+        answer does not belong to the question that was asked.
+    text, advice : str
+        The finding with its number, and what to do.
     value : float
-        The number behind it; nan where there is none.
+        The number behind it; nan if there is none.
 
     Examples
     --------
@@ -49,7 +47,7 @@ class Finding:
 
     @property
     def note(self) -> str:
-        """The finding for the notes of an answer; with what to do, where the answer should not be used."""
+        """The finding as a note on an answer; with the advice, if the answer should not be used."""
         return f"{self.text} {self.advice}" if self.severity == "severe" else self.text
 
     @property
@@ -73,17 +71,17 @@ VERDICTS: tuple[Verdict, ...] = ("trust", "caution", "do not use")
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Diagnosis(ShownAsCard):
-    """What speaks for and against the answer of `auc_posterior`; made by `diagnose`, which has an example.
+    """Reasons to trust or doubt the answer of `auc_posterior`; made by `diagnose`, which has an example.
 
     Attributes
     ----------
     findings : tuple of Finding
-        The worst first. Each has a name, a severity, a text with its number, advice, and the number as `value`.
+        The worst first.
     auc : AUCPosterior or None
-        The answer that was diagnosed; None where there is none to be had.
+        The answer that was diagnosed; None if it was refused.
     n_rows, n_columns : int
     copies : tuple of int
-        One code per row, the same for a row and its copies: fit to be passed as `groups`. Empty without copies.
+        One code per row, the same for a row and its copies, to be passed as `groups`. Empty without copies.
     """
 
     findings: tuple[Finding, ...]
@@ -105,7 +103,7 @@ class Diagnosis(ShownAsCard):
 
     @property
     def flagged(self) -> tuple[str, ...]:
-        """Names of the findings that are more than information."""
+        """Names of the findings with severity "caution" or "severe"."""
         return tuple(f.name for f in self.findings if f.level > 0)
 
     def find(self, name: str) -> Finding | None:

@@ -1,4 +1,4 @@
-"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in for it, the in-sample answer."""
+"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in objective, the in-sample answer."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Findin
 def saw_y(note: str) -> Finding:
     """From a note of a view: a step or a search that looked at y, or a step that may have."""
     if "chose among candidates" in note:
-        own = "Its best_score_ less its optimism_ is the more sober figure."
-        other = "The answer is a little too good. FoldlessSearch, which needs no folds, says by how much (optimism_)."
+        own = "Its best_score_ less its optimism_ is the more realistic figure."
+        other = "The answer is a little too good. FoldlessSearch, which needs no folds, tells by how much (optimism_)."
         return Finding("search", "caution", note, own if note.startswith("FoldlessSearch") else other, 1.0)
     if "saw y" in note:
-        advice = "That is allowed for: the columns that it dropped take part with weight zero."
+        advice = "This is accounted for: the columns that it dropped take part with weight zero."
         return Finding("steps", "info", note, advice, 1.0)
     if "is not scikit-learn's" in note:
-        return Finding("steps", "caution", note, "Make sure that it does not look at y.", 1.0)
-    return Finding("steps", "info", note, "Check that X has the columns of fit, in their order.", 1.0)
+        return Finding("steps", "caution", note, "Make sure that it does not use y.", 1.0)
+    return Finding("steps", "info", note, "Check that X has the same columns as in fit, in the same order.", 1.0)
 
 
 def stopped_early(provenance: Provenance) -> Finding | None:
@@ -52,7 +52,7 @@ def stopped_early(provenance: Provenance) -> Finding | None:
 
 
 def stand_in(provenance: Provenance) -> Finding | None:
-    """The training has no closed form, and rows were left out of the nearest ridge regression instead."""
+    """The training has no closed form, so rows were left out of the nearest ridge regression instead."""
     if provenance.method != "loo-surrogate":
         return None
     match = provenance.match
@@ -62,8 +62,8 @@ def stand_in(provenance: Provenance) -> Finding | None:
         "caution",
         f"leaving rows out has no closed form for this classifier; the nearest ridge regression stood in for its "
         f"training (match {match:.2f}; 1 is the same direction).",
-        "That is far off: right only if the weights owe little to these labels. Pass the classifier with "
-        "method='refit', or held-out scores to auc_posterior_from_scores."
+        "That is a poor match: the answer is right only if the weights depend little on these labels. Pass the "
+        "classifier with method='refit', or held-out scores to auc_posterior_from_scores."
         if poor
         else "Pass the classifier with method='refit' if much depends on it.",
         match,
@@ -71,7 +71,7 @@ def stand_in(provenance: Provenance) -> Finding | None:
 
 
 def in_sample_answer(view: LinearView, auc: AUCPosterior) -> Finding | None:
-    """What the in-sample method would say under two priors, where that is far from the answer."""
+    """The in-sample answers under two priors, where they are far from the honest one."""
     answers = {}
     for prior in (Prior.paper(), Prior.improper()):
         with suppress(PriorError):  # no proper posterior with so many columns
@@ -83,7 +83,7 @@ def in_sample_answer(view: LinearView, auc: AUCPosterior) -> Finding | None:
     return Finding(
         "in-sample answer",
         "info",
-        f"the in-sample method would say {listing}, against {auc.mean:.3f} here.",
-        "It owes that to the prior and to overfitting: do not use method='in-sample' on these rows.",
+        f"the in-sample method would give {listing}, against {auc.mean:.3f} here.",
+        "The difference is due to the prior and to overfitting: do not use method='in-sample' on these rows.",
         far - auc.mean,
     )

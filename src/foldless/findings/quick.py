@@ -1,6 +1,6 @@
-"""Two checks that every answer can afford: rows that occur twice, and a column that is the label.
+"""Two checks cheap enough for every answer: repeated rows, and a column that is the label.
 
-`diagnosis` looks closer: near copies, columns that nearly give the label away, and what they do to the AUC.
+`diagnosis` looks closer: near copies, columns that nearly give the label away, and their effect on the AUC.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ BLOCK_ENTRIES = 1 << 20
 
 
 def quick_notes(view: LinearView | Training, X: Any, groups: Ints | None) -> tuple[str, ...]:
-    """Notes of an answer that cost one pass over a table in memory; none about one that is not."""
+    """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
     codes = exact_copies(view.X, groups)

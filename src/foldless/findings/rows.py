@@ -15,65 +15,63 @@ from foldless.honest.design import Ints
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
-# A row left out is not left out while a copy of it stays in the training set.
+# Leaving a row out has no effect while a copy of it stays in the training set.
 #
-# Exact copies are equal in every column. In a table of few distinct values equal rows are nothing unusual; they count
-# as copies only where they are more numerous than pairs of rows that differ in a single column. Indicator columns of
-# one category count as one column here; and where a handful of different rows make up a table of categories, none of
-# them is a copy.
+# Exact copies are equal in every column. In a table of few distinct values, equal rows are to be expected; they count
+# as copies only if they outnumber pairs of rows that differ in a single column. Indicator columns of one category
+# count as one column here, and a table of categories with only a handful of different rows has no copies.
 #
-# Near copies are closer than chance allows. Where the k nearest of N independent rows lie within r_k, and distances
+# Near copies are closer than chance allows. If the k nearest of N independent rows lie within r_k, and distances
 # grow as in m dimensions, a neighbour within r has probability about k (r / r_k)^m; over N rows that must stay
-# below `CHANCE`. Neither a unit of measurement nor a threshold of distance enters; m is estimated from r_k and r_(k/2).
+# below `CHANCE`. No unit of measurement or threshold of distance enters; m is estimated from r_k and r_(k/2).
 
 NEIGHBOURS, REFERENCES = 20, 1000
 CHANCE = 0.01
 BLOCK = 1024
-HARDLY, MANY = 0.01, 0.05  # shares of superfluous rows: below the first nothing changes, equal rows above the second do
-# At most so much is looked at when equal rows are compared with rows that are nearly so.
-MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64
-HANDFUL, OFTEN = 20, 4  # so few different rows, standing so often each: a table of categories
-CODINGS = 2  # of one category, such as a number and its square
+HARDLY, MANY = 0.01, 0.05  # shares of redundant rows: below the first they are harmless, above the second severe
+MAX_ROWS, MAX_ENTRIES, MAX_COLUMNS = 5000, 1 << 23, 64  # looked at when equal rows are compared with nearly equal ones
+HANDFUL, OFTEN = 20, 4  # a table of categories has at most so many different rows, each at least so often on average
+CODINGS = 2  # columns that encode one category, such as a number and its square
 SEED = 20240302
 
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """Rows that belong together."""
+    """Rows and their copies."""
 
     codes: Ints  # (N,) the same for a row and its copies, so that it can be passed as `groups`
-    n_exact: int  # rows beyond the first of each set of equal ones
-    n_near: int  # further rows that are closer to another one than chance allows
+    n_exact: int  # rows that repeat an earlier one
+    n_near: int  # further rows that are closer to another than chance allows
     n_contradicting: int  # rows that have a copy with another label
 
     @property
     def share(self) -> float:
-        """Superfluous rows per row."""
+        """Share of redundant rows."""
         return (self.n_exact + self.n_near) / self.codes.size
 
 
 def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None) -> Copies:
-    """Copies of rows; those inside one of the `groups` are accounted for and do not count."""
+    """Copies of rows; copies inside one of the `groups` are left out together anyway and do not count."""
     first, exact, usual = _exact_pairs(X, groups)
     n = len(sketch.Z)
-    # In a table of few distinct values distances, too, come in few sizes.
+    # In a table of few distinct values, distances have few distinct values too.
     near = exact[:0] if usual else _outside(first[near_pairs(sketch.Z[first])], groups)
     only_exact, everything = _components(exact, n), _components(np.vstack([exact, near]), n)
     n_exact, n_all = (n - int(codes.max()) - 1 for codes in (only_exact, everything))
-    # Rows whose copies have another class: their code occurs with more than one.
+    # Codes that occur with more than one class belong to rows with a contradicting copy.
     own = np.unique(np.column_stack([everything, sketch.classes]), axis=0)[:, 0]
     return Copies(everything, n_exact, n_all - n_exact, int((np.bincount(own)[everything] > 1).sum()))
 
 
 def exact_copies(X: Any, groups: Ints | None = None) -> Ints:
-    """A code per row, the same for a row and its exact copies, unless equal rows are nothing unusual."""
+    """A code per row, the same for a row and its exact copies, unless equal rows are to be expected."""
     first, pairs, usual = _exact_pairs(X, groups)
     n = X.shape[0]
     return np.arange(n) if usual or first.size == n else _components(pairs, n)
 
 
 def _exact_pairs(X: Any, groups: Ints | None) -> tuple[Ints, Ints, bool]:
-    """First row of each set of equal ones; pairs of copies; whether equal rows are nothing unusual: then no pairs."""
+    """First row of each set of equal rows; pairs of copies; whether equal rows are to be expected (then no pairs)."""
     equal = equal_rows(X)
     first = np.unique(equal, return_index=True)[1]
     usual = first.size < equal.size and not unusual(X, equal)
@@ -84,12 +82,12 @@ def _exact_pairs(X: Any, groups: Ints | None) -> tuple[Ints, Ints, bool]:
 def copies_finding(
     copies: Copies, auc: AUCPosterior | None = None, together: AUCPosterior | None = None
 ) -> Finding | None:
-    """The finding; `auc` is the answer as it is, `together` with copies left out together, where that is known."""
+    """The finding; `auc` is the present answer, `together` that with copies left out together, where it is known."""
     if copies.share == 0:
         return None
     rows = np.flatnonzero(copies.codes == int(np.argmax(np.bincount(copies.codes))))
-    parts = [f"{_are(copies.n_exact)} equal to another in every column"] * (copies.n_exact > 0)
-    parts += [f"{_are(copies.n_near)} closer to another than chance allows"] * (copies.n_near > 0)
+    counts = {"equal to another in every column": copies.n_exact, "closer to another than chance allows": copies.n_near}
+    parts = [f"{n} {'is' if n == 1 else 'are'} {what}" for what, n in counts.items() if n]
     against = f" {copies.n_contradicting} rows have a copy with the other label." if copies.n_contradicting else ""
     effect, fallen = "", 0.0
     if auc is not None and together is not None:
@@ -111,10 +109,6 @@ def _severity(copies: Copies, fallen: float) -> Severity:
     return "caution" if copies.n_exact > 0 or copies.share >= HARDLY else "info"
 
 
-def _are(n: int) -> str:
-    return "1 is" if n == 1 else f"{n} are"
-
-
 def equal_rows(X: Any) -> Ints:
     """A code per row, the same for rows that are equal in every column."""
     seen: dict[bytes, int] = {}
@@ -132,7 +126,7 @@ def _keys(X: Any) -> list[bytes]:
 
 
 def unusual(X: Any, equal: Ints) -> bool:
-    """Whether equal pairs outnumber pairs that differ in one column only."""
+    """Whether equal pairs outnumber pairs that differ in a single column."""
     distinct = int(equal.max()) + 1
     rng = np.random.default_rng(SEED)
     repeated = np.bincount(equal)[equal] > 1
@@ -140,7 +134,7 @@ def unusual(X: Any, equal: Ints) -> bool:
     dense = as_dense(X[rows[: min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1]))]]) + 0.0
     marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
     if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
-        # Of measurements, each tells all rows apart.
+        # A single measurement tells all different rows apart.
         return sum(np.unique(column).size == distinct for column in marks.T[:MAX_COLUMNS]) > CODINGS
     whole = marks.sum(axis=1, dtype=np.uint64)
     columns = rng.permutation(marks.shape[1])[:MAX_COLUMNS]
@@ -152,14 +146,14 @@ def unusual(X: Any, equal: Ints) -> bool:
 def category_starts(dense: Floats) -> Ints:
     """Where each independent column begins; adjacent indicators of one category count as one column.
 
-    Indicators are columns of two values, of which every row has the upper one in exactly one of them.
+    Indicators of a category are two-valued columns; every row has the upper value in exactly one of them.
     """
     n, (low, high) = len(dense), (dense.min(axis=0), dense.max(axis=0))
     upper = (dense == high) & (low < high)
     indicator = (upper | (dense == low)).all(axis=0)
-    # Indicators of one category have the upper value n times in all: at most one end fits a beginning.
+    # Indicators of one category have the upper value n times in all, so at most one end fits a start.
     ends = np.cumsum(np.where(indicator, upper.sum(axis=0), n + 1))
-    # A random number for each row: a sum over all rows once is compared sooner than the rows.
+    # With a random number for each row, comparing sums is faster than comparing rows.
     key = np.random.default_rng(SEED).integers(1 << 40, size=n)
     sums, every = np.concatenate([[0], np.cumsum(key @ upper)]), key.sum()
     starts, j = [], 0
@@ -173,7 +167,7 @@ def category_starts(dense: Floats) -> Ints:
 
 
 def _hashed(dense: Floats, rng: np.random.Generator) -> Any:
-    """A scrambled integer per entry: their sum over a row tells rows apart, with or without a column."""
+    """A hash of each entry; their sum over a row tells rows apart, with or without a column."""
     salt = rng.integers(1, 2**63, size=dense.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(dense).view(np.uint64) ^ salt
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -236,13 +230,13 @@ def _components(pairs: Ints, n: int) -> Ints:
 
 
 def neighbours_alike(sketch: Sketch) -> Finding | None:
-    """Rows that resemble their neighbours in the file: sessions, subjects, time series; or a file that was sorted.
+    """Rows that resemble their neighbours in the file: sessions, subjects, time series; or a sorted file.
 
     In each projection of the rows, ranks within the class are correlated with those of the next row of that class.
-    Independent rows give 0 on average whatever their law; how far they stray is seen by shuffling them. To be asked
-    only when no groups were given.
+    For independent rows of any law the mean is 0; shuffled rows show how far chance takes it. Only for data without
+    groups.
     """
-    # Only neighbours matter, so the first rows of a class are enough.
+    # Only neighbours matter, so the first rows of a class suffice.
     classes = [_normal_ranks(rows[:MAX_ROWS]) for rows in sketch.by_class() if len(rows) > 4]
     if not classes:
         return None
@@ -258,7 +252,7 @@ def neighbours_alike(sketch: Sketch) -> Finding | None:
         f"rows of a class that follow each other in the file are alike (rank correlation {excess:.2f}, about 0 for "
         f"independent rows).",
         "If they come from the same subject, session or recording, say so (groups= in Python, --groups on the command "
-        "line): else the answer is too good and its interval too narrow. If the file is merely sorted, all is well.",
+        "line); otherwise the answer is too good and its interval too narrow. A file that is merely sorted is fine.",
         excess,
     )
 
@@ -271,7 +265,7 @@ def _lag_one(classes: list[Floats]) -> float:
 
 
 def _normal_ranks(rows: Floats) -> Floats:
-    """Each column as normal scores; ties share a rank, since ranked in the order of the file they would be a trend."""
+    """Each column as normal scores; ties share a rank, since ranks in the order of the file would show a trend."""
     from scipy.stats import rankdata
 
     return np.asarray(ndtri((rankdata(rows, axis=0) - 0.5) / len(rows)))

@@ -1,4 +1,4 @@
-"""Checks of the honest scores: shape, spread, outliers, perfect order, few rows; and the notes of an answer."""
+"""Checks of the honest scores: shape, spread, outliers, perfect order, few rows; and the notes on an answer."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from foldless.honest.statistic import SeparationStatistic, robust_scale, separat
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
-# Everything is read off the pair-removed scores that the answer was computed from; nothing is refitted.
+# All checks use the pair-removed scores that the answer was computed from; nothing is refitted.
 
 WRONG_WAY = 3.0  # standard errors below chance
-GAP, GAP_ERRORS = 0.02, 2.0  # binormal against rank AUC: what matters, and what is not chance (tails make it uncertain)
-RATIO, RATIO_ERRORS = 2.0, 3.3  # variances: a ratio worth a word, in standard errors of its logarithm
-FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations off its class
-MOVED = 0.5  # posterior standard deviations
+GAP, GAP_ERRORS = 0.02, 2.0  # binormal less rank AUC: a gap that matters, and its least number of standard errors
+RATIO, RATIO_ERRORS = 2.0, 3.3  # a variance ratio worth mentioning, and its least number of standard errors (log scale)
+FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations from its class
+MOVED = 0.5  # change of the AUC that matters, in posterior standard deviations
 AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely too low; mostly training noise
 ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four for each fold
 
 
 def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
-    """All checks of this file. With a `sketch` of the rows, the spread of all columns is checked, too."""
+    """All checks of this file. Given a `sketch` of the rows, the spread of all columns is checked too."""
     return present(
         *refit_findings(analysis),
         few_rows(*_fewest(analysis)),
@@ -49,7 +49,7 @@ def _fewest(analysis: LeaveOneOut) -> tuple[int, str]:
 
 
 def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding | None:
-    """A class with so few independent rows that its spread is a guess."""
+    """A class with too few independent rows to know its spread."""
     notes = scores.on_few_rows(fewest, what, which)
     if not notes:
         return None
@@ -98,23 +98,23 @@ def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
 
 
 def worse_than_chance(analysis: LeaveOneOut) -> Finding | None:
-    """Scores that rank the classes the wrong way round: looked for in the rows, since the prior calls it bad luck."""
+    """Scores that rank the classes the wrong way round; checked on the rows, since the prior takes it for chance."""
     statistic = analysis.statistic
     if statistic.estimate >= -WRONG_WAY * np.sqrt(statistic.mean_variance):
         return None
     return Finding(
         "worse than chance",
         "caution",
-        f"the classifier ranks rows that it has not seen the wrong way round (share of ordered pairs "
-        f"{statistic.pair_auc:.3f}). The answer takes that for bad luck: its prior hardly knows AUCs below 0.5.",
-        "Check that y and pos_label are not swapped, and that every row is there once, with its own label. If it is "
-        "meant to be so, use auc_posterior(..., prior=EffectPrior.flat()).",
+        f"the classifier ranks unseen rows the wrong way round (share of correctly ordered pairs "
+        f"{statistic.pair_auc:.3f}). The answer takes that for chance: its prior hardly allows AUCs below 0.5.",
+        "Check that y and pos_label are not swapped, and that every row occurs once, with its own label. If this is "
+        "intended, use auc_posterior(..., prior=EffectPrior.flat()).",
         statistic.pair_auc,
     )
 
 
 def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
-    """Every pair in the right order: the rows say that the AUC is high, not how high."""
+    """Every pair in the right order: the rows show that the AUC is high, not how high."""
     if analysis.statistic.pair_auc != 1.0:
         return None
     low = auc.interval()[0]
@@ -123,13 +123,13 @@ def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
         "info",
         f"every pair of honest scores is in the right order: these rows show an AUC above {low:.3f}, not how close to "
         f"1 it is.",
-        "If that is too good to be true, look for a column that knows the label, and for copies of rows.",
+        "If that is too good to be true, look for a column that gives the label away, and for copies of rows.",
         1.0,
     )
 
 
 def not_normal(analysis: LeaveOneOut) -> Finding | None:
-    """Honest scores that are not normal in a class, and what that does to the AUC: normal theory against ranks."""
+    """Honest scores that are not normal within a class, and the effect on the AUC: normal theory against ranks."""
     negative, positive = rates.pair_scores(analysis.removed)
     gaps = {name: rates.normal_gap(s) for name, s in (("negative", negative), ("positive", positive))}
     strange = [name for name, (gap, n) in gaps.items() if gap > max(rates.NOT_NORMAL / np.sqrt(n), rates.RELEVANT)]
@@ -138,14 +138,14 @@ def not_normal(analysis: LeaveOneOut) -> Finding | None:
     normal, ranks, error = binormal_against_ranks(negative, positive, _ordered(analysis.removed))
     gap = normal - ranks
     matters = abs(gap) > max(GAP, GAP_ERRORS * error)
-    how = "; ".join(f"{name} class: by {gaps[name][0]:.2f}" for name in strange)
+    how = "; ".join(f"{name} class: {gaps[name][0]:.2f}" for name in strange)
     return Finding(
         "normality",
         "caution" if matters else "info",
-        f"the honest scores are not normal (their distribution differs from it, {how}); normal theory makes the AUC "
-        f"{normal:.3f}, ranks make it {ranks:.3f}.",
+        f"the honest scores are not normal (largest difference from the normal distribution, {how}); the AUC is "
+        f"{normal:.3f} by normal theory and {ranks:.3f} by ranks.",
         "The AUC follows the ranks here; do not trust the ends of the ROC curve, or the in-sample method. "
-        "A transform of skewed columns (log, PowerTransformer) may help the classifier, too."
+        "Transforming skewed columns (log, PowerTransformer) may also help the classifier."
         if matters
         else "The AUC does not rely on it; the ends of the ROC curve do.",
         gap,
@@ -155,7 +155,7 @@ def not_normal(analysis: LeaveOneOut) -> Finding | None:
 def binormal_against_ranks(negative: Floats, positive: Floats, ordered: Floats) -> tuple[float, float, float]:
     """AUC by normal theory, by ranks, and the standard error of their difference (jackknife over rows).
 
-    `ordered` (n1, n0) is 1 where the pair is in order; deleting a row needs its row or column mean only.
+    `ordered` (n1, n0) is 1 where the pair is in order; deleting a row only needs the mean of its row or column.
     """
     n1, n0 = ordered.shape
     ranks = float(ordered.mean())
@@ -172,7 +172,7 @@ def _binormal(difference: Floats, variance: Floats) -> Floats:
 
 
 def _without_each(values: Floats) -> tuple[Floats, Floats]:
-    """Means and variances of the values without each one of them."""
+    """Mean and variance of the values without each of them in turn."""
     n, off = values.size, values - values.mean()
     means = values.mean() - off / (n - 1)
     variances = (np.sum(off**2) - n / (n - 1) * off**2) / max(n - 2, 1)
@@ -200,7 +200,7 @@ def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | 
         "unequal variances",
         "caution",
         f"the classes vary unequally (variance of the positive to that of the negative class: {listing}).",
-        "The AUC allows for it, but it is no longer the whole story: the ROC curve is lopsided. Read sensitivity and "
+        "The AUC allows for it but is no longer the whole story: the ROC curve is asymmetric. Look at sensitivity and "
         "specificity at your threshold (error_posterior), and try a quadratic classifier. Do not use the in-sample "
         "method, which assumes equal variances.",
         widest,
@@ -245,7 +245,7 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
         "caution" if matters else "info",
         f"{which} far outside the scores of {'its' if n_far == 1 else 'their'} class: the AUC estimate is "
         f"{before:.3f} with and {after:.3f} without.",
-        "Look closer: wrong label, wrong unit, or a case of its own? Do not drop a row because it scores badly.",
+        "Look closer: wrong label, wrong unit, or a special case? Do not drop a row because it scores badly.",
         moved,
     )
 
@@ -257,30 +257,30 @@ def far_off(scores: Floats) -> Bools:
 
 
 def _estimate(diff: Floats) -> float:
-    """AUC as the answer estimates it, before the prior."""
+    """The estimate of the AUC behind the answer, before the prior."""
     sd = np.sqrt((diff.mean(axis=1).var(ddof=1) + diff.mean(axis=0).var(ddof=1)) / 2)
     return float(ndtr(separation(diff, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
 
 
 def _influence(ordered: Floats, axis: int) -> Floats:
-    """How far each row (axis 1) or column (axis 0) moves the share of ordered pairs."""
+    """How much each row (axis 1) or column (axis 0) moves the share of ordered pairs."""
     own = ordered.mean(axis=axis)
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
 
 
 def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
-    """The posterior of the AUC with its notes; those of the table are `quick_notes`, the same for all its models."""
+    """The posterior of the AUC with its notes; `table_notes` are `quick_notes`, the same for all models of a table."""
     post = auc_of(analysis, n0, n1, table_notes)
     seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
     return replace(post, notes=post.notes + seen)
 
 
 def auc_of(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...] = ()) -> AUCPosterior:
-    """The same without what the scores say."""
+    """The same without the checks of the scores."""
     notes = analysis.notes + table_notes
     return AUCPosterior.from_effect(analysis.effect, analysis.method, n0, n1, notes, analysis.details())
 
 
 def rate_notes(analysis: LeaveOneOut, table_notes: tuple[str, ...]) -> tuple[str, ...]:
-    """Notes of results that are not about the AUC: error rates, curves, scores."""
+    """Notes on results other than the AUC: error rates, curves, scores."""
     return analysis.notes + table_notes + scores.on_few_rows(*_fewest(analysis))

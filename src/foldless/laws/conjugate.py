@@ -4,7 +4,7 @@ Along w the posterior of Sigma and the means leaves
 
     w' Sigma w = s / chi2_k        and        w' mu_c = w' m_c* + sqrt(w' Sigma w / nu_c*) Z
 
-so everything about the classifier follows from s, k, the two posterior means and nu_c*.
+so s, k, the two posterior means and nu_c* determine everything about the classifier.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ ROUNDING = 1e-26
 
 @dataclass(frozen=True)
 class ScorePosterior:
-    """Posterior of the score distribution: means m_c*, their weights nu_c*, and s / chi2_df.
+    """Posterior of the score distribution: means m_c*, their weights nu_c*, and the variance s / chi2_df.
 
-    `unit` is sqrt(s / df), the posterior scale of the scores. Entries are scalars, or arrays
-    with one entry per classifier.
+    `unit` is sqrt(s / df), the posterior scale of the scores. Scalars, or arrays with one entry per classifier.
     """
 
     mean0: Any
@@ -47,7 +46,7 @@ class ScorePosterior:
     @property
     def location(self) -> Any:
         """Standardised difference of the posterior means: a sqrt(k / s)."""
-        with np.errstate(over="ignore"):  # means at both ends of the floats: infinitely far apart
+        with np.errstate(over="ignore"):  # means may be so far apart that the difference is infinite
             return (self.mean1 - self.mean0) / self.unit
 
     def scaled(self, factor: Any) -> ScorePosterior:
@@ -88,20 +87,19 @@ def update(stats: ScoreStats, prior: ProjectedPrior, *, trace: float | None = No
 def posterior_trace(prior: Prior, negative: Moments, positive: Moments) -> float:
     """tr(S*) from column means and scatters, in O(P): no matrix is formed."""
     P = len(negative.mean)
-    total = prior.scale_trace(P)
-    with np.errstate(over="ignore"):
-        for moments, nu, mean in zip((negative, positive), (prior.nu0, prior.nu1), prior.mean_vectors(P), strict=True):
-            total += float(np.sum(moments.scatter))
-            total += _shrinkage(moments.n, nu) * float(np.sum(np.square(moments.mean - mean)))
+    mean0, mean1 = prior.mean_vectors(P)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scatter = _posterior_scatter(negative, prior.nu0, mean0) + _posterior_scatter(positive, prior.nu1, mean1)
+        total = prior.scale_trace(P) + float(np.sum(scatter))
     if not np.isfinite(total):
         raise InputError("the squares of the columns overflow: rescale X, for example with StandardScaler.")
     return total
 
 
 def class_update(moments: Moments, nu: float, mean: Any, scale: Any, df: float) -> tuple[Any, float, Any]:
-    """(m*, nu*, unit) of one class with a covariance of its own (Dalton and Dougherty's version)."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused in the next line but one
-        s = scale + moments.scatter + _shrinkage(moments.n, nu) * np.square(moments.mean - mean)
+    """(m*, nu*, unit) of one class with its own covariance (Dalton and Dougherty's version)."""
+    with np.errstate(over="ignore", invalid="ignore"):  # `_need_spread` refuses what overflows
+        s = scale + _posterior_scatter(moments, nu, mean)
         level = np.square(moments.mean)
     _need_spread(s, level)
     return _posterior_mean(moments, nu, mean), nu + moments.n, np.sqrt(s / df)
@@ -122,15 +120,14 @@ def _scale(stats: ScoreStats, prior: ProjectedPrior, trace: float | None) -> tup
     if prior.family == "known":
         if not np.all(np.isfinite(stats.mean0) & np.isfinite(stats.mean1)):
             raise InputError("the scores overflow: rescale X, for example with StandardScaler.")
-        _need(np.all(prior.scale > 0), "the covariance leaves no spread along w", "check the covariance")
+        _need(np.all(prior.scale > 0), "the covariance along w is zero", "check the covariance")
         return float("inf"), prior.scale
     if prior.family == "scaled-identity":
         return _identity_scale(stats, prior, trace)
     df = degrees_of_freedom(prior, stats.n0 + stats.n1)
     with np.errstate(over="ignore", invalid="ignore"):
-        s = prior.scale + stats.scatter0 + stats.scatter1
-        s = s + _shrinkage(stats.n0, prior.nu0) * np.square(stats.mean0 - prior.mean0)
-        s = s + _shrinkage(stats.n1, prior.nu1) * np.square(stats.mean1 - prior.mean1)
+        s = prior.scale + _posterior_scatter(stats.negative, prior.nu0, prior.mean0)
+        s = s + _posterior_scatter(stats.positive, prior.nu1, prior.mean1)
         level = np.square(stats.mean0) + np.square(stats.mean1)
     _need_spread(s, level)
     return df, s
@@ -161,8 +158,10 @@ def _posterior_mean(moments: Moments, nu: float, mean: Any) -> Any:
     return moments.mean + (mean - moments.mean) * (nu / (nu + moments.n))
 
 
-def _shrinkage(n: int, nu: float) -> float:
-    return n * nu / (n + nu) if n + nu > 0 else 0.0
+def _posterior_scatter(moments: Moments, nu: float, mean: Any) -> Any:
+    """What a class adds to S*: its scatter, and the pull of the prior mean."""
+    shrinkage = moments.n * nu / (moments.n + nu) if moments.n + nu > 0 else 0.0
+    return moments.scatter + shrinkage * np.square(moments.mean - mean)
 
 
 def _need(condition: Any, reason: str, remedy: str) -> None:

@@ -1,15 +1,21 @@
 """The standardised effect delta, and the two laws it can have: a scaled Student law, and a density on a grid.
 
 With normal scores AUC = Phi(delta / sqrt 2) and TPR(fpr) = Phi(delta + Phi^-1(fpr)); error rates are Phi of a
-standardised distance to the threshold. Every result of foldless is therefore the posterior of such an effect, mapped
-through Phi. `Effect` lists what a result needs from it; `conjugate` and `honest` each supply one.
+standardised distance to the threshold. Every result of foldless is therefore the posterior of such an effect x, mapped
+through Phi. `conjugate` supplies a `StudentEffect`, `honest` a `GridEffect`; both have
+
+    mean_probability, sd_probability    mean and standard deviation of Phi(x / scale)
+    mean_tpr                            E[Phi(x + q)], the mean ROC curve at fpr = Phi(q)
+    cdf, sf, ppf, logpdf, sample        the law of x itself; sf is accurate where it is small
+    tail_sd                             standard deviations of its Gaussian lower and upper tails
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, gammainc, gammaln, ndtr, ndtri, owens_t
@@ -17,37 +23,6 @@ from scipy.special import betainc, gammainc, gammaln, ndtr, ndtri, owens_t
 from foldless.checks import Floats
 
 SQRT2 = float(np.sqrt(2.0))
-
-
-class Effect(Protocol):
-    """Posterior of an effect x. `scale` turns it into a probability: Phi(x / scale)."""
-
-    def mean_probability(self, scale: float) -> float:
-        """E[Phi(x / scale)]."""
-
-    def sd_probability(self, scale: float) -> float:
-        """Standard deviation of Phi(x / scale)."""
-
-    def cdf(self, x: Any) -> Floats:
-        """P(effect <= x)."""
-
-    def sf(self, x: Any) -> Floats:
-        """P(effect > x), accurate where it is small."""
-
-    def ppf(self, q: Any) -> Floats:
-        """Quantiles of the effect."""
-
-    def logpdf(self, x: Any) -> Floats:
-        """Log density of the effect."""
-
-    def tail_sd(self) -> tuple[float, float]:
-        """Spread of the Gaussian lower and upper tail of the effect."""
-
-    def mean_tpr(self, q: Any) -> Floats:
-        """E[Phi(x + q)]: the mean ROC curve at fpr = Phi(q)."""
-
-    def sample(self, size: Any, rng: np.random.Generator) -> Floats:
-        """Random draws of the effect."""
 
 
 def probability(x: Any, scale: float) -> Any:
@@ -65,6 +40,15 @@ def log_jacobian(x: Any, scale: float) -> Any:
     return np.log(scale * np.sqrt(2 * np.pi)) + 0.5 * (x / scale) ** 2
 
 
+def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: int = 60) -> Floats:
+    """The point between `low` and `high` at which each entry stops being below its target."""
+    for _ in range(halvings):
+        middle = low + (high - low) / 2
+        below = is_below(middle)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(low + (high - low) / 2)
+
+
 # ---- The law of ``x = loc * R + spread * Z``, R = sqrt(chi2_df / df), Z standard normal.
 #
 # This is the posterior of a standardised distance under a conjugate normal model: loc is the
@@ -73,9 +57,8 @@ def log_jacobian(x: Any, scale: float) -> Any:
 # ``u/spread``. It is evaluated here by quadrature rather than by ``scipy.special.nctdtr``, which
 # returns nan far in the tails.
 
-# Exponents below this are dropped: exp(-40) is far under the rounding error of the sums.
-NEGLIGIBLE = 40.0
-REACH = 9.0  # standard normal deviates beyond this are negligible likewise
+NEGLIGIBLE = 40.0  # terms beyond this exponent are dropped: exp(-40) is far below the rounding error of the sums
+REACH = 9.0  # standard normal deviates beyond this are negligible too
 HALVINGS = 90
 
 
@@ -90,7 +73,7 @@ def t_cdf(t: Any, df: Any) -> Any:
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         ratio = np.square(t / np.sqrt(df))
         near = ratio <= 1
-        # Each form is exact where it is small; an infinite ratio belongs to the tail.
+        # Each form is accurate where its argument is small; an infinite ratio belongs to the tail.
         share = np.where(near, ratio / (1 + ratio), 1 / (1 + ratio))
         part = 0.5 * betainc(np.where(near, 0.5, df / 2), np.where(near, df / 2, 0.5), share)
     upper = np.where(near, 0.5 - part, part)
@@ -101,8 +84,8 @@ def t_cdf(t: Any, df: Any) -> Any:
 def chi_nodes(df: float, refine: int = 1) -> tuple[Floats, Floats]:
     """Nodes r and weights of the expectation over R: trapezoid rule in log r, `refine` times as dense.
 
-    In x = log r the density is exp(df (x - exp(2x)/2)), analytic and rapidly decaying, for which
-    the trapezoid rule converges exponentially.
+    In x = log r the density is exp(df (x - exp(2x)/2)). It is analytic and decays rapidly, so the trapezoid rule
+    converges exponentially.
     """
     reach = NEGLIGIBLE / df
     left = -(reach + np.sqrt(reach))
@@ -130,15 +113,7 @@ def _unit_rule() -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class StudentEffect:
-    """Posterior of an effect under the conjugate model; `df` may be infinite (known covariance).
-
-    Examples
-    --------
-    >>> from foldless.laws.effect import StudentEffect
-    >>> effect = StudentEffect(loc=1.5, spread=0.3, df=20)
-    >>> bool(abs(effect.cdf(effect.ppf(0.9)) - 0.9) < 1e-12)
-    True
-    """
+    """Posterior of an effect under the conjugate model; `df` may be infinite (known covariance)."""
 
     loc: float
     spread: float
@@ -171,20 +146,16 @@ class StudentEffect:
         return np.asarray(np.minimum(ndtr((x[..., None] - self.loc * r) / self.spread) @ weights, 1.0))
 
     def sf(self, x: Any) -> Floats:
-        return StudentEffect(-self.loc, self.spread, self.df).cdf(-np.asarray(x, dtype=np.float64))
+        return self.mirrored.cdf(-np.asarray(x, dtype=np.float64))
 
     def ppf(self, q: Any) -> Floats:
         """Quantiles, by bisection of the cdf for all q at once."""
         q = np.asarray(q, dtype=np.float64)
         if np.isinf(self.df):
             return np.asarray(self.loc + self.spread * ndtri(q))
-        low, high = self._range()
-        lo, hi = np.full(q.shape, low), np.full(q.shape, high)
-        for _ in range(HALVINGS):
-            middle = lo + (hi - lo) / 2
-            below = self.cdf(middle) < q
-            lo, hi = np.where(below, middle, lo), np.where(below, hi, middle)
-        return np.where(q <= 0, -np.inf, np.where(q >= 1, np.inf, lo + (hi - lo) / 2))
+        low, high = (np.full(q.shape, end) for end in self.bounds())
+        quantiles = bisected(lambda x: self.cdf(x) < q, low, high, HALVINGS)
+        return np.where(q <= 0, -np.inf, np.where(q >= 1, np.inf, quantiles))
 
     def logpdf(self, x: Any) -> Floats:
         x = np.asarray(x, dtype=np.float64)
@@ -197,30 +168,35 @@ class StudentEffect:
         return _log_mean(_log_phi(u) - np.log(self.spread), weights)
 
     def tail_sd(self) -> tuple[float, float]:
-        """Spread of the lower and upper Gaussian tail: R is bounded on one side, Z on none."""
+        """R widens one tail only, because it is bounded below; Z widens both."""
         wide = float(np.hypot(self.loc / np.sqrt(self.df), self.spread))
         return (self.spread, wide) if self.loc > 0 else (wide, self.spread)
 
     def mean_tpr(self, q: Any) -> Floats:
-        """E[Phi(x + q)]: adding a standard normal to x leaves a law of the same kind."""
-        return StudentEffect(self.loc, float(np.hypot(1.0, self.spread)), self.df).sf(-np.asarray(q))
+        """E[Phi(x + q)]: x plus a standard normal has a law of the same kind."""
+        return replace(self, spread=float(np.hypot(1.0, self.spread))).sf(-np.asarray(q))
 
     def sample(self, size: Any, rng: np.random.Generator) -> Floats:
-        """Random draws: two random numbers each."""
         r = 1.0 if np.isinf(self.df) else np.sqrt(rng.chisquare(self.df, size) / self.df)
         return np.asarray(self.loc * r + self.spread * rng.standard_normal(size))
+
+    @property
+    def mirrored(self) -> StudentEffect:
+        """The law of -x."""
+        return replace(self, loc=-self.loc)
 
     def scale_nodes(self) -> tuple[Floats, Floats]:
         """Nodes and weights of the expectation over R."""
         return (np.ones(1), np.ones(1)) if np.isinf(self.df) else chi_nodes(self.df)
 
-    def _scale_dominates(self) -> bool:
-        # Integrate over whichever of R and Z is the narrower: the other is then smooth on its scale.
-        return bool(abs(self.loc) > self.spread * np.sqrt(2 * self.df))
-
-    def _range(self) -> tuple[float, float]:
+    def bounds(self) -> tuple[float, float]:
+        """Two values with all but a negligible part of the law between them."""
         r = self.loc * self.scale_nodes()[0][[0, -1]]
         return float(r.min() - REACH * self.spread), float(r.max() + REACH * self.spread)
+
+    def _scale_dominates(self) -> bool:
+        # Integrate over the narrower of R and Z: the other is then smooth on its scale.
+        return bool(abs(self.loc) > self.spread * np.sqrt(2 * self.df))
 
     def _z_nodes(self, x: Floats) -> tuple[Floats, Floats, Floats]:
         """Gauss-Legendre nodes z, weights, and the value of R at which loc R + spread z = x (loc > 0)."""
@@ -232,7 +208,7 @@ class StudentEffect:
 
     def _cdf_over_z(self, x: Floats) -> Floats:
         if self.loc < 0:
-            return np.asarray(1 - StudentEffect(-self.loc, self.spread, self.df)._cdf_over_z(-x))
+            return np.asarray(1 - self.mirrored._cdf_over_z(-x))
         z, weights, r = self._z_nodes(x)
         with np.errstate(over="ignore"):
             given = gammainc(self.df / 2, self.df / 2 * r**2)
@@ -240,10 +216,9 @@ class StudentEffect:
 
     def _logpdf_over_z(self, x: Floats) -> Floats:
         if self.loc < 0:
-            return StudentEffect(-self.loc, self.spread, self.df)._logpdf_over_z(-x)
+            return self.mirrored._logpdf_over_z(-x)
         z, weights, r = self._z_nodes(x)
-        log_density = _log_chi(r, self.df) - np.log(self.loc)
-        return _log_mean(_log_phi(z) + log_density, weights)
+        return _log_mean(_log_phi(z) + _log_chi(r, self.df) - np.log(self.loc), weights)
 
 
 def _log_phi(u: Any) -> Any:
@@ -271,17 +246,7 @@ def _log_mean(log_values: Floats, weights: Floats) -> Floats:
 class GridEffect:
     """Posterior of an effect on sorted `points` with unnormalised log density; zero outside.
 
-    Between the points the density is taken as linear, so cdf and quantiles are exact for that
-    interpolation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from foldless.laws.effect import GridEffect
-    >>> x = np.linspace(-9, 9, 2001)
-    >>> normal = GridEffect(x, -0.5 * x**2)
-    >>> round(float(normal.ppf(0.975)), 4)
-    1.96
+    The density is linear between the points; cdf and quantiles are exact for that interpolation.
     """
 
     points: Floats
@@ -295,11 +260,9 @@ class GridEffect:
 
     @cached_property
     def _weights(self) -> Floats:
-        gaps = np.diff(self.points)
-        weights = np.zeros_like(self.points)
-        weights[:-1] += gaps / 2
-        weights[1:] += gaps / 2
-        return weights * self.density
+        """Weights of the trapezoid rule, times the density."""
+        half_gaps = np.diff(self.points) / 2
+        return np.asarray((np.append(half_gaps, 0.0) + np.append(0.0, half_gaps)) * self.density)
 
     @cached_property
     def _cumulative(self) -> Floats:
@@ -341,7 +304,7 @@ class GridEffect:
             return np.asarray(np.log(np.interp(x, self.points, self.density, left=0.0, right=0.0)))
 
     def tail_sd(self) -> tuple[float, float]:
-        """The law is bounded: it has no Gaussian tail."""
+        """The law is bounded, so it has no tails."""
         return 0.0, 0.0
 
     def mean_tpr(self, q: Any) -> Floats:
@@ -358,3 +321,6 @@ class GridEffect:
     @cached_property
     def _slope(self) -> Floats:
         return np.asarray(np.diff(self.density) / np.diff(self.points))
+
+
+Effect = StudentEffect | GridEffect

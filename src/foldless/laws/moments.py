@@ -1,14 +1,16 @@
-"""Sufficient statistics: what one pass over the data leaves behind, and how two parts add up.
+"""Sufficient statistics from one pass over the data, and how the statistics of two parts add up.
 
-Along a weight vector everything the conjugate model needs is the number, mean and scatter of
-the scores in each class. They merge exactly (Chan, Golub and LeVeque's pairwise update), so
-chunks of rows, files and machines can be added with ``a + b``.
+Along a weight vector, the conjugate model needs only the number, mean and scatter of the scores in each class. These
+merge exactly (Chan, Golub and LeVeque's pairwise update), so results of several chunks, files or machines are added
+with ``a + b``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import InputError
 from foldless.tables import as_source, device
-from foldless.tables.block import ByLabel, Moments, Source
+from foldless.tables.block import ByLabel, Moments
 from foldless.tables.matrix import ArraySource, block_height
 from foldless.tables.sums import ClassSums, ColumnSums, ScoreSums, row_sums
 
@@ -50,7 +52,7 @@ class ScoreStats:
     def from_scores(cls, y: Any, scores: Any, *, pos_label: Any = None, classes: Any = None) -> ScoreStats:
         """Statistics of given scores; `scores` has shape (N,) or, for K classifiers, (N, K).
 
-        A part of the data may lack a class; name both with ``classes=(negative, positive)`` then.
+        If a part of the data lacks a class, name both with ``classes=(negative, positive)``.
         """
         z = checks.as_scores(scores, (1, 2))
         positive = _positive_rows(y, pos_label, classes)
@@ -65,12 +67,12 @@ class ScoreStats:
         ----------
         X : table of shape (N, P)
             An array, memory map, sparse matrix or data frame; a Dask array; an array on a GPU; the path of Parquet
-            files, or a list of paths; an iterable of pairs (X_chunk, y_chunk). None is ever copied whole.
+            files, or a list of paths; an iterable of pairs (X_chunk, y_chunk). It is never copied as a whole.
         y : array of shape (N,)
             The labels; for Parquet files the name of the column that holds them, for chunks None.
         w : array of shape (P,) or (P, K)
         """
-        return _finite(summarised(X, y, w, pos_label=pos_label, classes=classes).stats)
+        return _finite(prepared(X, y, w, pos_label=pos_label, classes=classes).collect().stats)
 
     @classmethod
     def from_classes(cls, scores: Floats, positive: Array) -> ScoreStats:
@@ -129,32 +131,19 @@ def _positive_rows(y: Any, pos_label: Any, classes: Any) -> Array:
 
 @dataclass(frozen=True)
 class Summary:
-    """What one pass leaves behind: statistics of the scores and, where asked for, of the columns of both classes.
-
-    `weights` are those that the scores belong to: the given ones over ``2**exponent``.
-    """
+    """Statistics of the scores, for weights over ``2**exponent``, and, where asked for, of the columns."""
 
     stats: ScoreStats
     columns: tuple[Moments, Moments] | None
-    weights: Floats
-    exponent: Any = 0
+    exponent: Any
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A pass over a table that is ready to run, or already runs on its device; `collect` waits for the end.
+    """A pass over a table that is ready to run, or already running on its device; `collect` waits for its end."""
 
-    `weights` are the checked weights, over ``2**exponent``.
-    """
-
-    weights: Floats
-    exponent: Any
+    weights: Floats  # checked, over 2**exponent
     collect: Callable[[], Summary]
-
-
-def summarised(X: Any, y: Any, w: Any, **options: Any) -> Summary:
-    """Statistics of ``X @ w`` from any kind of table, in one pass and bounded memory; options of `prepared`."""
-    return prepared(X, y, w, **options).collect()
 
 
 def prepared(
@@ -167,24 +156,22 @@ def prepared(
     columns: bool = False,
     unit_length: bool = False,
 ) -> Prepared:
-    """The pass that `summarised` makes.
+    """Statistics of ``X @ w`` from any kind of table, in one pass and bounded memory.
 
-    With `unit_length`, powers of two, which cost no digits, bring the weights near 1 so that neither huge nor tiny
-    ones overflow.
+    With `unit_length` the weights are scaled near 1 by a power of two, which costs no digits, so that neither huge nor
+    tiny ones overflow.
     """
     if device.is_device_array(X):
         return _on_device(X, y, w, pos_label, classes, columns, unit_length)
     source = as_source(X, y)
     if source is not None:
-        known: Source = source
         W, exponent = _checked(w, source.n_features or len(np.atleast_1d(device.to_host(w))), unit_length)
-        run: Callable[[], Any] = lambda: known.total(ScoreSums(W, columns)).pair(pos_label, classes)  # noqa: E731
-    else:
-        M = checks.as_matrix(X)
-        W, exponent = _checked(w, M.shape[1], unit_length)
-        positive = _positive_rows(y, pos_label, classes)
-        run = lambda: _in_memory(M, positive, W, columns)  # noqa: E731
-    return Prepared(W, exponent, lambda: _summary(run(), W, exponent))
+        total, sums = source.total, ScoreSums(W, columns)
+        return Prepared(W, lambda: _summary(total(sums).pair(pos_label, classes), W, exponent))
+    M = checks.as_matrix(X)
+    W, exponent = _checked(w, M.shape[1], unit_length)
+    positive = _positive_rows(y, pos_label, classes)
+    return Prepared(W, lambda: _summary(_in_memory(M, positive, W, columns), W, exponent))
 
 
 def _checked(w: Any, n_features: int, unit_length: bool) -> tuple[Floats, Any]:
@@ -209,7 +196,7 @@ def _in_memory(M: Any, positive: Array, W: Floats, columns: bool) -> tuple[Class
 
 
 def _height(M: Any, W: Floats, columns: bool) -> int:
-    """Rows at a time: bounded by the scores where a block of X is a view, else by the copy of it."""
+    """Rows per block: bounded by the size of the scores where the block is a view of X, else by that of its copy."""
     width = W[:1].size
     if columns or not _multiplied_in_place(M):
         return block_height(M, BLOCK_ELEMENTS, width)
@@ -217,30 +204,26 @@ def _height(M: Any, W: Floats, columns: bool) -> int:
 
 
 def _multiplied_in_place(M: Any) -> bool:
-    """Whether the matrix product reads the rows of M where they are, without a copy of its own."""
+    """Whether the matrix product reads the rows of M in place, without copying them."""
     if checks.is_sparse(M) or M.dtype != np.float64 or not M.flags.aligned:
         return False
     return 8 in M.strides and all(s >= 0 and s % 8 == 0 for s in M.strides)
 
 
 def _summary(pair: tuple[ClassSums | None, ClassSums | None], W: Floats, exponent: Any) -> Summary:
-    negative, positive = (_no_rows(W) if part is None else part for part in pair)
-    both = negative.columns is not None and positive.columns is not None
-    columns = (negative.columns, positive.columns) if both else None
-    return Summary(ScoreStats(negative.scores, positive.scores), columns, W, exponent)  # type: ignore[arg-type]
-
-
-def _no_rows(W: Floats) -> ClassSums:
-    return ClassSums(Moments.of(np.empty((0, *W.shape[1:]))), None)
+    no_rows = ClassSums(Moments.of(np.empty((0, *W.shape[1:]))), None)
+    negative, positive = (no_rows if part is None else part for part in pair)
+    columns = None if negative.columns is None or positive.columns is None else (negative.columns, positive.columns)
+    return Summary(ScoreStats(negative.scores, positive.scores), columns, exponent)
 
 
 def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bool, unit_length: bool) -> Prepared:
     started = device.launched(X, y, w)
-    # The device works from here on; what the host has to check, it checks meanwhile.
+    # From here on the device computes, and the host checks the weights in the meantime.
     W, exponent = _checked(started.weights, int(X.shape[1]), unit_length)
 
     def collect() -> Summary:
-        with np.errstate(all="ignore"):  # what is not finite is looked for below
+        with np.errstate(all="ignore"):  # non-finite values are refused below
             parts, labels = started.finish()
         stats = [_rescaled(m, -exponent) if np.any(exponent) else m for m in _merged(parts)]
         if not np.isfinite(stats[0].mean + stats[1].mean).all():
@@ -249,7 +232,7 @@ def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bo
         by_label = ByLabel({k: ClassSums(s, f) for k, s, f in zip(labels, stats, features, strict=True)})
         return _summary(by_label.pair(pos_label, classes), W, exponent)
 
-    return Prepared(W, exponent, collect)
+    return Prepared(W, collect)
 
 
 def _rescaled(moments: Moments, exponent: Any) -> Moments:
@@ -268,17 +251,15 @@ def _refuse_on_device(table: device.DeviceTable) -> None:
 
 def _merged(parts: list[device.DevicePart]) -> tuple[Moments, Moments]:
     """Both classes, smaller label first."""
-    totals = [Moments(part.n[k], part.mean[k], part.scatter[k]) for k in (0, 1) for part in parts[:1]]
-    for part in parts[1:]:
-        totals = [total + Moments(part.n[k], part.mean[k], part.scatter[k]) for k, total in enumerate(totals)]
-    return totals[0], totals[1]
+    first, second = ([Moments(part.n[k], part.mean[k], part.scatter[k]) for part in parts] for k in (0, 1))
+    return reduce(add, first), reduce(add, second)
 
 
 # ---- moments of the columns
 
 
 def feature_moments(X: Any, positive: Array) -> tuple[Moments, Moments]:
-    """Column means and scatters (P,) of both classes, a block of rows at a time: never a centred copy of X."""
+    """Column means and scatters (P,) of both classes, a block of rows at a time, without a centred copy of X."""
     if hasattr(X, "class_moments"):  # a table that is not in memory
         negative, other = X.class_moments(positive)
         return negative, other

@@ -4,8 +4,8 @@ The model (Hassan et al. 2019, section 2): rows of class c are N(mu_c, Sigma) wi
 
     Sigma ~ InverseWishart(S, kappa),    mu_c | Sigma ~ N(m_c, Sigma / nu_c).
 
-`Prior` holds the hyperparameters; `Prior.along` reduces them to a few scalars per classifier,
-the only thing that the conjugate update needs. S is never expanded to a P x P matrix.
+`Prior` holds the hyperparameters; `Prior.along` reduces them to a few scalars per classifier, which is all that the
+conjugate update needs. S is never expanded to a P x P matrix.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Family = Literal["inverse-wishart", "scaled-identity", "known", "adaptive"]
 
 @dataclass(frozen=True)
 class ProjectedPrior:
-    """A prior seen along w: scalars, or arrays with one entry per classifier."""
+    """A prior projected on w: scalars, or arrays with one entry per classifier."""
 
     family: Family
     mean0: Any
@@ -53,28 +53,39 @@ class Prior:
     """
 
     family: Family
-    mean0: Any
-    mean1: Any
-    nu0: float
-    nu1: float
-    scale: Any
-    kappa: float
-    kappa_counts_from_p: bool
     name: str
+    mean0: Any = 0.0
+    mean1: Any = 0.0
+    nu0: float = 0.0
+    nu1: float = 0.0
+    scale: Any = 0.0
+    kappa: float | None = 0.0  # None: P + 2
+
+    def __post_init__(self) -> None:
+        checked = {
+            "mean0": _checked_mean(self.mean0, "mean0"),
+            "mean1": _checked_mean(self.mean1, "mean1"),
+            "nu0": _non_negative(self.nu0, "nu0"),
+            "nu1": _non_negative(self.nu1, "nu1"),
+            "scale": _checked_scale(self.scale, "covariance" if self.family == "known" else "scale"),
+            "kappa": None if self.kappa is None else _number(self.kappa, "kappa"),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def paper(cls) -> Prior:
         """The paper's choice: m = 0, S = I, nu = 0.5, kappa = P + 2.
 
-        It says that the squared Mahalanobis distance between the classes is about 4 P: with many
-        features it is certain, before any data, that the AUC is 1. Use it to reproduce the paper.
+        It puts the squared Mahalanobis distance between the classes at about 4 P: with many features it is certain
+        that the AUC is 1 before it has seen any data. Use it to reproduce the paper.
         """
-        return cls("inverse-wishart", 0.0, 0.0, 0.5, 0.5, 1.0, 2.0, True, "Prior.paper()")
+        return cls("inverse-wishart", "Prior.paper()", nu0=0.5, nu1=0.5, scale=1.0, kappa=None)
 
     @classmethod
     def improper(cls) -> Prior:
-        """No prior information: S = 0, nu = kappa = 0. The posterior is proper for P <= N only."""
-        return cls("inverse-wishart", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, False, "Prior.improper()")
+        """No prior information: S = 0, nu = kappa = 0. The posterior is proper only if P <= N."""
+        return cls("inverse-wishart", "Prior.improper()")
 
     @classmethod
     def niw(
@@ -87,20 +98,20 @@ class Prior:
         scale: Any = 1.0,
         kappa: float | None = None,
     ) -> Prior:
-        """Normal-inverse-Wishart prior with hyperparameters of your own.
+        """Normal-inverse-Wishart prior with your own hyperparameters.
 
         Parameters
         ----------
         mean0, mean1 : float or array of shape (P,)
             Prior means of the negative and the positive class.
         nu0, nu1 : float
-            How many rows each prior mean is worth.
+            How many rows each prior mean counts for.
         scale : float, array of shape (P,) or (P, P)
             S: a multiple of the identity, a diagonal, or a full matrix.
         kappa : float, optional
             Degrees of freedom of the inverse Wishart; P + 2 by default.
         """
-        return _checked("inverse-wishart", "Prior.niw(...)", mean0, mean1, nu0, nu1, scale, kappa)
+        return cls("inverse-wishart", "Prior.niw(...)", mean0, mean1, nu0, nu1, scale, kappa)
 
     @classmethod
     def scaled_identity(
@@ -113,31 +124,27 @@ class Prior:
         scale: Any = 1.0,
         kappa: float | None = None,
     ) -> Prior:
-        """Prior under which Sigma = sigma^2 I (the paper's supplement); the defaults are the paper's.
-
-        Parameters as in `Prior.niw`.
-        """
-        return _checked("scaled-identity", "Prior.scaled_identity(...)", mean0, mean1, nu0, nu1, scale, kappa)
+        """Prior with Sigma = sigma^2 I, as in the paper's supplement. Parameters as in `Prior.niw`."""
+        return cls("scaled-identity", "Prior.scaled_identity(...)", mean0, mean1, nu0, nu1, scale, kappa)
 
     @classmethod
     def known_covariance(
         cls, covariance: Any, *, mean0: Any = 0.0, mean1: Any = 0.0, nu0: float = 0.0, nu1: float = 0.0
     ) -> Prior:
-        """Sigma is known and only the means are not (the paper's Lemma 1).
+        """Sigma is known and the means are not (the paper's Lemma 1).
 
         `covariance` is a multiple of the identity, a diagonal or a full matrix.
         """
-        covariance = _checked_scale(covariance, "covariance")
-        return _checked("known", "Prior.known_covariance(...)", mean0, mean1, nu0, nu1, covariance, 0.0)
+        return cls("known", "Prior.known_covariance(...)", mean0, mean1, nu0, nu1, covariance)
 
     @classmethod
     def adaptive(cls) -> Prior:
-        """Hyperparameters weighted by their evidence: how far apart the classes are is learned from X and y.
+        """Hyperparameters weighted by their evidence: X and y tell how far apart the classes are.
 
         Flat grand mean, Delta | Sigma ~ N(0, Sigma / nu), S = s d I; nu, s and d are averaged over a
         grid. Accurate on Gaussian data with P <= N; too pessimistic on strongly correlated features.
         """
-        return cls("adaptive", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, False, "Prior.adaptive()")
+        return cls("adaptive", "Prior.adaptive()")
 
     def __repr__(self) -> str:
         return self.name
@@ -145,45 +152,42 @@ class Prior:
     def along(self, w: Floats) -> ProjectedPrior:
         """Reduce the prior to scalars along w of shape (P,) or (P, K)."""
         P = w.shape[0]
+        mean0, mean1 = self.mean_vectors(P)
+        S = _of_size(self.scale, P, "scale")
         return ProjectedPrior(
             family=self.family,
-            mean0=_dot(self.mean0, w, "mean0"),
-            mean1=_dot(self.mean1, w, "mean1"),
+            mean0=mean0 @ w,
+            mean1=mean1 @ w,
             nu0=self.nu0,
             nu1=self.nu1,
-            scale=_quadratic(self.scale, w),
-            kappa=self.kappa + (P if self.kappa_counts_from_p else 0),
+            scale=_products(w, (S @ w) if S.ndim == 2 else (S * w.T).T),
+            kappa=P + 2 if self.kappa is None else self.kappa,
             n_features=P,
-            norm2=np.einsum("i...,i...->...", w, w),
+            norm2=_products(w, w),
         )
 
     def mean_vectors(self, n_features: int) -> tuple[Floats, Floats]:
         """Both prior means, as vectors of length P."""
-        return (_vector(self.mean0, n_features, "mean0"), _vector(self.mean1, n_features, "mean1"))
+        mean0, mean1 = _of_size(self.mean0, n_features, "mean0"), _of_size(self.mean1, n_features, "mean1")
+        return np.broadcast_to(mean0, (n_features,)), np.broadcast_to(mean1, (n_features,))
 
     def scale_trace(self, n_features: int) -> float:
         """Trace of S."""
-        S = np.asarray(self.scale)
-        if S.ndim == 0:
-            return float(S) * n_features
-        _same_size(S, n_features, "scale")
-        return float(S.sum() if S.ndim == 1 else np.trace(S))
+        S = _of_size(self.scale, n_features, "scale")
+        return float(np.broadcast_to(np.diag(S) if S.ndim == 2 else S, (n_features,)).sum())
 
 
-def _checked(
-    family: Family, name: str, mean0: Any, mean1: Any, nu0: Any, nu1: Any, scale: Any, kappa: float | None
-) -> Prior:
-    return Prior(
-        family=family,
-        mean0=_checked_mean(mean0, "mean0"),
-        mean1=_checked_mean(mean1, "mean1"),
-        nu0=_non_negative(nu0, "nu0"),
-        nu1=_non_negative(nu1, "nu1"),
-        scale=_checked_scale(scale),
-        kappa=2.0 if kappa is None else _number(kappa, "kappa"),
-        kappa_counts_from_p=kappa is None,
-        name=name,
-    )
+def _products(a: Floats, b: Floats) -> Any:
+    """Inner product of each column of a with that of b."""
+    return np.einsum("i...,i...->...", a, b)
+
+
+def _of_size(value: Any, n_features: int, name: str) -> Floats:
+    """A hyperparameter as an array; refused if it is for another number of features."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.ndim and array.shape[0] != n_features:
+        raise PriorError(f"the prior's {name} is for {array.shape[0]} features but X has {n_features} columns.")
+    return array
 
 
 def _number(value: Any, name: str) -> float:
@@ -216,12 +220,11 @@ def _checked_mean(value: Any, name: str) -> Any:
     return float(array) if array.ndim == 0 else array
 
 
-def _checked_scale(value: Any, name: str = "scale") -> Any:
+def _checked_scale(value: Any, name: str) -> Any:
     S = _numeric_array(value, name)
     if S.ndim > 2 or (S.ndim == 2 and S.shape[0] != S.shape[1]):
         raise PriorError(f"{name} must be a number, a vector (P,) or a square matrix (P, P), got shape {S.shape}.")
-    diagonal = np.diag(S) if S.ndim == 2 else S
-    if np.any(diagonal < 0):
+    if np.any((np.diag(S) if S.ndim == 2 else S) < 0):
         raise PriorError(f"{name} must be positive semi-definite, got a negative entry on its diagonal.")
     if S.ndim == 2:
         _positive_semidefinite(S, name)
@@ -236,35 +239,6 @@ def _positive_semidefinite(S: Floats, name: str) -> None:
         raise PriorError(f"{name} must be positive semi-definite, got a negative eigenvalue.")
 
 
-def _same_size(array: Array, n_features: int, name: str) -> None:
-    if array.shape[0] != n_features:
-        raise PriorError(f"the prior's {name} is for {array.shape[0]} features but X has {n_features} columns.")
-
-
-def _vector(mean: Any, n_features: int, name: str) -> Floats:
-    m = np.asarray(mean, dtype=np.float64)
-    if m.ndim == 0:
-        return np.full(n_features, float(m))
-    _same_size(m, n_features, name)
-    return m
-
-
-def _dot(mean: Any, w: Floats, name: str) -> Any:
-    m = np.asarray(mean)
-    if m.ndim == 0:
-        return mean * w.sum(axis=0)
-    _same_size(m, w.shape[0], name)
-    return m @ w
-
-
-def _quadratic(scale: Any, w: Floats) -> Any:
-    S = np.asarray(scale)
-    if S.ndim == 0:
-        return scale * np.einsum("i...,i...->...", w, w)
-    _same_size(S, w.shape[0], "scale")
-    return np.einsum("i...,i...->...", w, (S @ w) if S.ndim == 2 else (S * w.T).T)
-
-
 # ---- `Prior.adaptive()`: a hierarchical prior whose hyperparameters are weighted by their evidence.
 #
 # With a flat prior on the grand mean, Delta = mu1 - mu0 and c = n0 n1 / N,
@@ -276,11 +250,11 @@ def _quadratic(scale: Any, w: Floats) -> Any:
 # W is the within-class scatter. Along w the separation is again a `StudentEffect`. The evidence
 # p(X | y, nu, s, d) needs det S*, hence the eigenvalues of W, taken from its smaller Gram matrix.
 
-# tau^2 = P / nu is the prior mean of the squared Mahalanobis distance between the classes: from an AUC
-# of 0.59 for the best classifier to perfect separation. Smaller values only shrink every answer further.
+# tau^2 = P / nu is the prior mean of the squared Mahalanobis distance between the classes. The grid runs from an
+# AUC of 0.59 for the best classifier to perfect separation; smaller values would only shrink every answer further.
 TAU2 = np.geomspace(0.1, 100.0, 11)
 DF = np.geomspace(1.0, 1000.0, 9)
-# In units of the mean variance within the classes. Many features pin the scale down to a few per cent.
+# In units of the mean variance within the classes. With many features the scale is known to a few per cent.
 SCALE = np.geomspace(0.05, 4.0, 45)
 POINTS = np.linspace(-6.0, 12.0, 541)
 NEGLIGIBLE = 1e-4
@@ -288,7 +262,7 @@ NEGLIGIBLE = 1e-4
 
 @dataclass(frozen=True)
 class WithinSpectrum:
-    """Eigenvalues of W, squared coordinates of Delta_hat on its axes, and what lies outside them."""
+    """Eigenvalues of W, and squared coordinates of Delta_hat: on its axes, and in total `outside` them."""
 
     eigenvalues: Floats
     squares: Floats
@@ -303,7 +277,7 @@ class WithinSpectrum:
 
 
 def spectrum(X: Any, positive: Array) -> WithinSpectrum:
-    """Decompose the data once; the smaller of the N x N and P x P Gram matrices is used."""
+    """Decompose the data once, through the smaller of the N x N and P x P Gram matrices."""
     checks.sane_size(X)
     M = np.asarray(X.todense() if checks.is_sparse(X) else X, dtype=np.float64)
     means = np.stack([M[~positive].mean(axis=0), M[positive].mean(axis=0)])
@@ -345,7 +319,7 @@ def log_evidence(data: WithinSpectrum, nu: Floats, d: Floats, s: Floats) -> Floa
 def _log_multigamma_ratio(kappa: Floats, rows: int, P: int) -> Floats:
     """log Gamma_P((kappa + rows)/2) - log Gamma_P(kappa/2).
 
-    The product over P features telescopes into one over rows, whichever is shorter.
+    The product over features telescopes into one over rows; the shorter of the two is used.
     """
     if rows <= P:
         i = np.arange(rows)
@@ -362,9 +336,11 @@ def adaptive_effect(data: WithinSpectrum, difference: float, scatter: float, nor
     `difference` is w'Delta_hat, `scatter` is w'Ww and `norm2` is w'w.
     """
     if not (0 < norm2 < np.inf and np.isfinite(scatter)):
-        raise InputError("the squares of the weights or of the scores are lost: rescale w, or X before the fit.")
+        raise InputError(
+            "the squares of the weights or of the scores overflow or vanish: rescale w, or X before the fit."
+        )
     # The separation does not depend on the length of w.
-    difference, scatter, norm2 = difference / float(np.sqrt(norm2)), scatter / norm2, 1.0
+    difference, scatter = difference / float(np.sqrt(norm2)), scatter / norm2
     typical = max(float(data.eigenvalues.sum()) / (data.n_features * max(data.n0 + data.n1 - 2, 1)), 1e-300)
     nu, d, s = np.meshgrid(data.n_features / TAU2, DF, SCALE * typical, indexing="ij")
     log_weights = log_evidence(data, nu, d, s).ravel()
@@ -372,16 +348,14 @@ def adaptive_effect(data: WithinSpectrum, difference: float, scatter: float, nor
     weights /= weights.sum()
     log_density = np.full_like(POINTS, -np.inf)
     for i in np.flatnonzero(weights > NEGLIGIBLE):
-        effect = _component(data, difference, scatter, norm2, nu.ravel()[i], d.ravel()[i], s.ravel()[i])
-        # In logarithms: far beyond the grid all densities vanish, and the mass belongs to its end.
+        effect = _component(data, difference, scatter, nu.ravel()[i], d.ravel()[i], s.ravel()[i])
+        # In logarithms: where the mass lies far beyond the grid all densities vanish, and its end should take it.
         log_density = np.logaddexp(log_density, np.log(weights[i]) + effect.logpdf(POINTS))
     return GridEffect(POINTS, log_density)
 
 
-def _component(
-    data: WithinSpectrum, difference: float, scatter: float, norm2: float, nu: float, d: float, s: float
-) -> StudentEffect:
-    c, N = data.c, data.n0 + data.n1
-    df = d + N - 1
-    quadratic = s * d * norm2 + scatter + c * nu / (c + nu) * difference**2
+def _component(data: WithinSpectrum, difference: float, scatter: float, nu: float, d: float, s: float) -> StudentEffect:
+    """The effect along a w of length 1, given the hyperparameters."""
+    c, df = data.c, d + data.n0 + data.n1 - 1
+    quadratic = s * d + scatter + c * nu / (c + nu) * difference**2
     return StudentEffect(c / (c + nu) * difference * float(np.sqrt(df / quadratic)), float((c + nu) ** -0.5), df)

@@ -1,6 +1,6 @@
-"""Walk a fitted pipeline: apply the steps that did not see y, map weights back through the others.
+"""Walk through a fitted pipeline: apply the steps that did not see y, map weights back through the others.
 
-Scores must be judged on the columns as they were before any step that looked at the labels, or selection leaks into
+Scores must be judged on the columns as they were before any step that used the labels; otherwise selection leaks into
 the answer. A pipeline is therefore cut at its first step that saw y. What comes before is applied to X; every later
 step T has to be affine on the data, and weights v on its output become weights w on its input:
 ``T(x) @ v = x @ w + c``. Nothing is refitted; only ``transform`` and ``get_support`` are called.
@@ -28,12 +28,12 @@ WAY_OUT = "score rows that it was not trained on and pass them to auc_posterior_
 MAX_ROWS = 512  # rows on which affine maps are checked
 PROBE_CELLS = 2**22  # cells of one block of probe rows: 32 MB
 RTOL = 1e-6
-MAX_QUOTED = 200  # letters of another's message
+MAX_QUOTED = 200  # characters quoted from the message of another library
 
 
 @dataclass(frozen=True)
 class Unfolded:
-    """The table before the first step that saw y, and the way back to it for weights on the output."""
+    """The table before the first step that saw y, and the function that maps weights on the output back to it."""
 
     table: Any
     pull: Pull
@@ -42,14 +42,14 @@ class Unfolded:
 
 
 def unfold(steps: Steps, X: Any) -> Unfolded:
-    """Apply steps until one saw y; chain the ways back through that step and all later ones."""
+    """Apply the steps before the first that saw y; chain the maps back through that step and all later ones."""
     cut = next((k for k, (_, step) in enumerate(steps) if saw_y(step)), len(steps))
     unknown = tuple(described(*s) for s in steps[:cut] if is_unknown(s[1]))
     for name, step in steps[:cut]:
         X = applied(name, step, X)
     if cut == len(steps):
         return Unfolded(X, _chained([]), unknown=unknown)
-    first = _open(*steps[cut], X)
+    first = _opened(*steps[cut], X)
     pulls, rows = [first.pull], sampled_rows(X)
     for (name, step), following in zip(steps[cut:], steps[cut + 1 :], strict=False):
         rows = applied(name, step, rows)
@@ -59,7 +59,7 @@ def unfold(steps: Steps, X: Any) -> Unfolded:
 
 
 def described(name: str, step: Any) -> str:
-    """A step as messages name it."""
+    """A step as it is named in messages."""
     return f"{name!r} ({type(step).__name__})"
 
 
@@ -70,7 +70,9 @@ def applied(name: str, step: Any, X: Any) -> Any:
     if isinstance(step, str) and step == "passthrough":
         return X
     if not hasattr(step, "transform"):
-        raise EstimatorError(f"step {described(name, step)} has no transform, so X cannot be followed: {WAY_OUT}")
+        raise EstimatorError(
+            f"step {described(name, step)} has no transform method, so X cannot be passed through it: {WAY_OUT}"
+        )
     try:
         with quiet_names():
             return step.transform(X)
@@ -86,14 +88,14 @@ def applied(name: str, step: Any, X: Any) -> Any:
 
 @contextmanager
 def quiet_names() -> Iterator[None]:
-    """Silence scikit-learn's warnings about column names, which are compared once, in `take_apart`."""
+    """Silence scikit-learn's warnings about column names; `take_apart` compares the names once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (has|does not have valid) feature names", category=UserWarning)
         yield
 
 
 def refuse_nonfinite(X: Any) -> None:
-    """Raise, naming row and column, when a table that must be complete is not."""
+    """Raise an error that names row and column if the table has missing or infinite entries."""
     M = as_matrix(X)
     with np.errstate(all="ignore"):
         finite_scores(np.asarray(M.sum(axis=1, dtype=np.float64)).ravel(), M)
@@ -110,7 +112,7 @@ def n_rows(X: Any) -> int:
 
 
 def sampled_rows(X: Any, most: int = MAX_ROWS) -> Any:
-    """At most so many rows, evenly spaced, in the container that X came in."""
+    """At most `most` rows, evenly spaced, in the same container as X."""
     from sklearn.utils import _safe_indexing
 
     n = n_rows(X)
@@ -128,16 +130,21 @@ def _chained(pulls: list[Pull]) -> Pull:
     return pull
 
 
-def _open(name: str, step: Any, X: Any) -> Unfolded:
-    """The first step that saw y: a container is opened, so that its other branches may still be applied."""
+def _opened(name: str, step: Any, X: Any) -> Unfolded:
+    """The first step that saw y; a container is opened, so that its other branches can still be applied."""
     step = thawed(step)
     parts = _branches(name, step, X)
     if not parts:
         return Unfolded(_numeric(name, step, X), _way_back(name, step, sampled_rows(X)), (described(name, step),))
     opened = [unfold(flattened(f"{name}.{sub}", s), columns) for sub, s, columns, _, _ in parts]
+
+    def pull(v: Floats) -> tuple[Floats, float]:
+        backs = [o.pull(v[place] * factor) for o, (*_, place, factor) in zip(opened, parts, strict=True)]
+        return np.concatenate([w for w, _ in backs]), sum(c for _, c in backs)
+
     return Unfolded(
         _side_by_side([o.table for o in opened]),
-        _joined([o.pull for o in opened], [(place, factor) for *_, place, factor in parts]),
+        pull,
         tuple(s for o in opened for s in o.supervised),
         tuple(s for o in opened for s in o.unknown),
     )
@@ -170,14 +177,6 @@ def _branches(name: str, step: Any, X: Any) -> list[Branch]:
     return [(sub, s, X, place, factor.get(sub, 1.0)) for (sub, s), place in zip(subs, places, strict=True)]
 
 
-def _joined(pulls: list[Pull], places: list[tuple[slice, float]]) -> Pull:
-    def pull(v: Floats) -> tuple[Floats, float]:
-        backs = [back(v[place] * factor) for back, (place, factor) in zip(pulls, places, strict=True)]
-        return np.concatenate([w for w, _ in backs]), sum(c for _, c in backs)
-
-    return pull
-
-
 def _side_by_side(tables: list[Any]) -> Any:
     from scipy.sparse import hstack
 
@@ -186,7 +185,7 @@ def _side_by_side(tables: list[Any]) -> Any:
 
 
 def _way_back(name: str, step: Any, rows: Any) -> Pull:
-    """Weights through one step: by its mask for a selector, by probing otherwise; checked on the rows either way."""
+    """Map weights back through a step, by the mask of a selector or else by probing; checked on the rows."""
 
     def pull(v: Floats) -> tuple[Floats, float]:
         R, expected = _numeric(name, step, rows), _scores(name, _dense(applied(name, step, rows)), v)
@@ -214,7 +213,7 @@ def _scores(name: str, transformed: Floats, v: Floats) -> Floats:
 def _by_mask(step: Any, v: Floats, width: int) -> tuple[Floats, float] | None:
     support = np.asarray(step.get_support()) if hasattr(step, "get_support") else np.empty(0)
     if support.dtype != np.bool_ or support.size != width:
-        return None  # not a selector, or a foreign one that reports indices
+        return None  # not a selector, or one of another library that reports indices
     w = np.zeros(width)
     w[support] = v
     return w, 0.0
@@ -224,7 +223,7 @@ def _by_probing(step: Any, rows: Any, R: Any, v: Floats) -> tuple[Floats, float]
     """w_j = (T(o + h_j e_j) - T(o)) @ v / h_j, blockwise.
 
     The origin o is the mean row and o + h_j e_j reaches the largest value of column j: probes inside the range of
-    the data lose no digits to far-away offsets and do not trip steps that clip. Sparse data are probed around zero.
+    the data lose no digits to large offsets and are not clipped. Sparse data are probed around zero.
     """
     origin = np.zeros(R.shape[1]) if is_sparse(R) else np.asarray(np.mean(R, axis=0, dtype=np.float64))
     reach = _dense(R.max(axis=0).reshape(1, -1)).ravel() - origin
@@ -261,15 +260,15 @@ def agrees(R: Any, w: Floats, c: float, expected: Any) -> bool:
     expected = np.asarray(expected).ravel()
     coarse = np.float32 in (R.dtype, expected.dtype)
     rounding = 64 * float(np.finfo(np.float32 if coarse else np.float64).eps)
-    with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest float: their squares are refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # scores near the largest float are refused later
         size = float(np.max(abs(R) @ np.abs(w))) + abs(c)
         return bool(np.max(np.abs(R @ w + c - expected)) <= RTOL * float(np.ptp(expected)) + rounding * size)
 
 
 def _not_linear(name: str, step: Any, why: str) -> EstimatorError:
-    place, cure = (
-        ("saw y", "do without it") if saw_y(step) else ("follows a step that saw y", "put it before that step")
-    )
+    place, cure = "follows a step that saw y", "put it before that step"
+    if saw_y(step):
+        place, cure = "saw y", "do without it"
     return EstimatorError(
         f"step {described(name, step)} {place} and cannot be mapped back linearly ({why.rstrip('.')}): {cure}, "
         f"or {WAY_OUT}"

@@ -1,4 +1,4 @@
-"""What an estimator or a step of a pipeline is, whether it saw y, and where a classifier draws its line."""
+"""What an estimator or a step of a pipeline is, whether it saw y, and the threshold of a classifier."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from foldless.errors import EstimatorError
 
 Steps = list[tuple[str, Any]]
 
-# scikit-learn marks these as able to do without y (a prefit model, an unsupervised score), but in a
-# classification pipeline they look at it. Taking one for supervised when it is not costs nothing but a detour.
+# scikit-learn marks these as not requiring y (a prefit model, an unsupervised score), but in a classification
+# pipeline they use it. Mistaking an unsupervised one for supervised only costs time.
 USES_Y = {"SelectKBest", "SelectPercentile", "SelectFromModel", "SequentialFeatureSelector", "_PLS", "PLSSVD"}
 
 CONTAINERS = {"Pipeline": "steps", "FeatureUnion": "transformer_list", "ColumnTransformer": "transformers_"}
@@ -24,7 +24,7 @@ def is_estimator(model: Any) -> bool:
 
 
 def flattened(name: str, step: Any) -> Steps:
-    """A step as a list of plain ones: nested pipelines are spelled out, frozen steps thawed, empty ones dropped."""
+    """A step as a list of plain ones: nested pipelines expanded, frozen steps unwrapped, empty ones dropped."""
     step = thawed(step)
     if "Pipeline" in sklearn_names(step):
         return [inner for sub, s in step.steps for inner in flattened(f"{name}.{sub}", s)]
@@ -74,7 +74,7 @@ def _inner_steps(step: Any) -> list[Any]:
 
 
 def sklearn_names(step: Any) -> set[str]:
-    # Names along the ancestry, so that a user's subclass of SelectKBest is still known for what it is.
+    # Names of all base classes, so that a user's subclass of SelectKBest is recognised.
     return {c.__name__ for c in type(step).__mro__ if c.__module__.startswith("sklearn.")}
 
 
@@ -88,22 +88,11 @@ def is_unknown(step: Any) -> bool:
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}
 LOGISTIC = {"LogisticRegression", "LinearDiscriminantAnalysis"}  # their probability is 1 / (1 + exp(-decision))
-TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps  # a threshold of 0 or 1 is beyond all scores, yet a number
+TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps  # keep the decision at a threshold of 0 or 1 finite
 
 
 def own_threshold(estimator: Any) -> float:
-    """0 for most; where a wrapper has moved it, its threshold in units of ``decision_function``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    >>> from sklearn.model_selection import FixedThresholdClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = FixedThresholdClassifier(LinearDiscriminantAnalysis(), threshold=0.2).fit(X[:60, :5], y[:60])
-    >>> round(own_threshold(model), 3)
-    -1.386
-    """
+    """0 for most classifiers; where a wrapper moved it, its threshold in units of ``decision_function``."""
     wrapper = moved_by(estimator)
     if wrapper is None:
         return 0.0
@@ -145,7 +134,7 @@ def notes_on_threshold(estimator: Any) -> tuple[str, ...]:
     wrapper = moved_by(estimator)
     if wrapper is None or "TunedThresholdClassifierCV" not in sklearn_names(wrapper):
         return ()
-    return (f"{type(wrapper).__name__} chose its threshold with the help of y; that choice is not accounted for.",)
+    return (f"{type(wrapper).__name__} chose its threshold by looking at y; that choice is not accounted for.",)
 
 
 def _settings(wrapper: Any) -> tuple[Any, Any]:
@@ -162,17 +151,18 @@ def _response(wrapper: Any) -> str:
 
 
 def _decision_at(probability: float, wrapper: Any) -> float:
-    """Where the classifier inside has that probability."""
+    """The decision value at which the classifier inside has that probability."""
     final = innermost(wrapper.estimator_)
     loss = getattr(final, "loss", None)
-    if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax, of twice the decision
-        return float(logit(np.clip(probability, TINY, 1 - EPS))) / 2
+    log_odds = float(logit(np.clip(probability, TINY, 1 - EPS)))
+    if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax of twice the decision
+        return log_odds / 2
     if sklearn_names(final) & LOGISTIC or loss == "log_loss":
-        return float(logit(np.clip(probability, TINY, 1 - EPS)))
+        return log_odds
     if loss == "modified_huber":
         return float(2 * probability - 1)
     raise EstimatorError(
-        f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are no known function "
-        f"of its decision_function: give the threshold in units of decision_function (threshold= in Python, or "
-        f"--threshold on the command line)."
+        f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are not a known "
+        f"function of its decision_function: give the threshold in units of decision_function (threshold= in Python, "
+        f"or --threshold on the command line)."
     )

@@ -6,7 +6,8 @@ The steps of a pipeline are applied block by block. Weights, intercept and check
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ import numpy as np
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.model.pullback import unfold
-from foldless.model.steps import is_estimator
+from foldless.model.steps import Steps, is_estimator
 from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
-from foldless.tables.block import Block, Source, no_rows
+from foldless.tables.block import Block, no_rows
 from foldless.tables.device import is_device_array
 from foldless.tables.matrix import LazyMatrix
 
@@ -25,7 +26,7 @@ PROBE_ROWS = 512  # rows on which weights are mapped back and checked
 
 
 def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
-    """`take_apart` for a source: one look at the first rows, one at the labels; X is then read when needed."""
+    """`take_apart` for a source: reads the first rows and the labels; the rest of X is read when needed."""
     source = _readable(X, y)
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
@@ -34,38 +35,35 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     labels = checks.as_labels(given, pos_label=pos_label, classes=_classes(estimator))
     if hasattr(source, "repeating"):
         source = source.repeating(given)
-    first = _first(source)
+    first = next(source.blocks(), None)
+    if first is None:
+        raise no_rows()
     if fitted_names is not None and first.names is not None:
         same_names([str(n) for n in fitted_names], list(first.names))
     view = _probe_view(estimator, first.X[:PROBE_ROWS], labels)
-    steps = tuple(dismantled(estimator)[0]) if is_estimator(estimator) else ()
-    matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), Applied(steps))
+    steps = dismantled(estimator)[0] if is_estimator(estimator) else []
+    matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), partial(_applied, steps))
     codes, classes = codes_of(labels)
     return replace(view, X=matrix, codes=codes, classes=classes, notes=_valid_notes(view.notes, source, first))
 
 
-@dataclass(frozen=True, eq=False)
-class Applied:
-    """The steps of a pipeline before any that saw y, applied to a block."""
-
-    steps: tuple[tuple[str, Any], ...]
-
-    def __call__(self, X: Any) -> Any:
-        return X if not self.steps else checks.as_matrix(unfold(list(self.steps), X).table)
+def _applied(steps: Steps, X: Any) -> Any:
+    """A block after the steps of a pipeline that come before any that saw y."""
+    return checks.as_matrix(unfold(steps, X).table) if steps else X
 
 
 def _readable(X: Any, y: Any) -> Any:
     if is_device_array(X):
         raise InputError(
-            f"X is on another device ({type(X).__name__}): there only weights with method='in-sample' are judged. "
-            f"Pass X.cpu().numpy() for anything else."
+            f"X is on another device ({type(X).__name__}), where only weights with method='in-sample' can be judged: "
+            f"pass X.cpu().numpy() for anything else."
         )
     source = as_source(X, y)
     if source is None:
         raise TypeError("stream_view is for sources")
     if not source.repeatable:
         raise InputError(
-            "this needs more than one pass over X, and an iterator can be read once: pass a function that returns "
+            "this needs more than one pass over X, and an iterator can be read only once: pass a function that returns "
             "a fresh one, or weights with method='in-sample'."
         )
     return source
@@ -78,16 +76,8 @@ def _classes(estimator: Any) -> Any:
     return classes if classes is not None and len(classes) == 2 else None
 
 
-def _first(source: Source) -> Block:
-    """The first rows: weights are mapped back on some of them."""
-    block = next(source.blocks(), None)
-    if block is None:
-        raise no_rows()
-    return block
-
-
 def _probe_view(estimator: Any, probe: Any, labels: checks.Labels) -> LinearView:
-    """Weights, intercept and notes from the first rows; their labels are made up, since only X matters here."""
+    """Weights, intercept and notes from the first rows; the labels are placeholders, since only X matters here."""
     made_up = np.where(np.arange(probe.shape[0]) % 2, labels.positive_label, labels.negative_label)
     if probe.shape[0] < 2:
         raise EstimatorError("the first block of X has a single row: use larger blocks.")

@@ -34,40 +34,19 @@ class LinearView:
     """A linear classifier as a matrix, labels, weights and intercepts.
 
     Two classes have one score (K = 1), oriented so that the positive class scores higher; more have one per class.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix
-        The columns on which `weights` act: as they were before the first step that saw y.
-    codes : ndarray of int, shape (N,)
-        Class of each row, as its place in `classes`.
-    classes : tuple
-        Labels in the order of the estimator; of two classes the negative one first.
-    weights, intercepts : ndarrays of shape (K, P) and (K,)
-        ``decision_function(row) = weights @ x + intercepts``; the intercept of a bare weight vector is 0.
-    estimator : object or None
-        The final classifier if `X` is exactly what it was trained on; None for bare weights and for weights that
-        were mapped back through a step that saw y.
-    members : tuple
-        The classifiers of a OneVsRestClassifier, one per class; empty for anything else.
-    flipped : bool
-        True when `pos_label` turned the sign against the estimator's own ``decision_function``.
-    notes : tuple of str
-        What a reader of the result has to know.
-    doubts : tuple of str
-        Those of the notes that deserve a warning.
+    ``decision_function(row) = weights @ x + intercepts``; the intercept of a bare weight vector is 0.
     """
 
-    X: Any
-    codes: Ints
-    classes: tuple[Any, ...]
-    weights: Floats
-    intercepts: Floats
-    estimator: Any | None = None
-    members: tuple[Any, ...] = ()
-    flipped: bool = False
+    X: Any  # array or CSR matrix: the columns before the first step that saw y
+    codes: Ints  # (N,) class of each row, as its place in `classes`
+    classes: tuple[Any, ...]  # in the order of the estimator; of two classes, the negative one first
+    weights: Floats  # (K, P)
+    intercepts: Floats  # (K,)
+    estimator: Any | None = None  # the final classifier, if it was trained on exactly this X
+    members: tuple[Any, ...] = ()  # the classifiers of a OneVsRestClassifier, one per class
+    flipped: bool = False  # whether `pos_label` reversed the sign of the estimator's decision_function
     notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # those of the notes that deserve a warning
 
     @property
     def counts(self) -> Ints:
@@ -93,7 +72,7 @@ class LinearView:
         return float(intercept)
 
     def scores(self) -> Floats:
-        """Decision values in float64, (N,) for two classes, else (N, K); a row with NaN is an error that names it."""
+        """Decision values, (N,) for two classes, else (N, K); an error names a row that has NaN."""
         return self._scores
 
     @cached_property
@@ -106,7 +85,7 @@ class LinearView:
 
     def against_rest(self, k: int, estimator: Any | None) -> LinearView:
         """One class against all others, as a classifier of two classes."""
-        # 0 and 1 are what OneVsRestClassifier calls them, so class weights by name are found.
+        # OneVsRestClassifier calls them 0 and 1, so class weights given by label are found.
         codes = (self.codes == k).astype(np.intp)
         return LinearView(self.X, codes, (0, 1), self.weights[k : k + 1], self.intercepts[k : k + 1], estimator)
 
@@ -120,40 +99,15 @@ def has_several_classes(estimator: Any) -> bool:
 def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several: bool = False) -> LinearView:
     """Weights, intercepts and columns of a fitted linear classifier.
 
-    A pipeline is cut at its first step that saw y (feature selection, LDA or PLS as a transformer, ...).
-    The steps before it are applied to X. Each later step T must be affine; weights v on its output become weights w
-    on its input with ``T(x) @ v = x @ w + c``, where columns that a selector dropped get weight zero. That
-    ``decision_function(row) = weights @ x + intercepts`` holds for these columns x is verified on the data.
+    A pipeline is cut at its first step that saw y (feature selection, LDA or PLS as a transformer, ...): the steps
+    before it are applied to X, and the weights are mapped back through the others (`pullback`); columns that a selector
+    dropped get weight zero. ``decision_function(row) = weights @ x + intercepts`` is verified on the data.
 
-    Parameters
-    ----------
-    estimator : object
-        Fitted classifier with ``coef_``, ``intercept_`` and ``classes_``; a Pipeline ending in one; a search
-        with ``best_estimator_``; or one weight per column of X, larger scores meaning the positive class.
-    X : array, sparse matrix or data frame
-        The rows that the estimator was fitted on, as they were given to ``fit``.
-    y : array of labels
-        As given to ``fit``.
-    pos_label : label, optional
-        Of two classes the one that should score higher; ``classes_[1]`` by default, as in scikit-learn.
-    several : bool
-        Whether more than two classes are accepted; refused by default.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.feature_selection import SelectKBest
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> X = np.array([[0.0, 5, 1], [1, 3, 0], [2, 4, 1], [3, 5, 0]])
-    >>> y = [0, 0, 1, 1]
-    >>> view = take_apart(make_pipeline(SelectKBest(k=1), LogisticRegression()).fit(X, y), X, y)
-    >>> view.X.shape, np.flatnonzero(view.w).tolist()
-    ((4, 3), [0])
-    >>> view.notes[0]
-    "step 'selectkbest' (SelectKBest) saw y: the weights were mapped back to the 3 columns before it."
+    `estimator`, X, y and `pos_label` are as in `auc_posterior`; more than two classes are refused unless `several`.
     """
-    if not _is_estimator(estimator):
+    if isinstance(estimator, type):
+        raise EstimatorError(f"{EXPECTED}, got the class {estimator.__name__}: pass {estimator.__name__}().fit(X, y).")
+    if not is_estimator(estimator):
         return _from_weights(estimator, X, y, pos_label)
     steps, final, notes = dismantled(estimator)
     several = several and has_several_classes(final)
@@ -179,7 +133,7 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
         notes + _notes_on_supervised(opened.supervised, M.shape[1]) + doubts,
         doubts,
     )
-    view.scores()  # names the row of a NaN before scikit-learn stumbles over it
+    view.scores()  # names the row of a NaN, which scikit-learn's error would not
     _verify(view, estimator, X, sign)
     return view
 
@@ -200,7 +154,7 @@ def codes_of(labels: Labels) -> tuple[Ints, tuple[Any, Any]]:
 
 
 def _classes_of_rows(y: Any, final: Any, pos_label: Any, several: bool) -> tuple[Ints, tuple[Any, ...], bool]:
-    """Codes of the rows, the classes that they stand for, and whether the positive one is not the estimator's."""
+    """Codes of the rows, the classes that they stand for, and whether `pos_label` reversed the estimator's order."""
     known = np.asarray(final.classes_).tolist()
     if several:
         return _codes(y, tuple(known)), tuple(known), False
@@ -220,23 +174,20 @@ def _codes(y: Any, classes: tuple[Any, ...]) -> Ints:
         label = classes[int(counts.argmin())]
         raise InputError(
             f"each class needs at least {FEWEST_ROWS} rows, since two at a time are left out, but class {label!r} has "
-            f"{counts.min()}: pass X and y as given to fit, or leave that class out and fit again."
+            f"{counts.min()}: pass X and y as given to fit, or drop that class and fit again."
         )
     return codes
 
 
 def _trained(weights: Floats, n_features: int, classes: tuple[Any, ...]) -> Floats:
-    """The weights (K, P), none of them all zero, and of a size that can be squared."""
+    """The weights (K, P), of a size that can be squared; refused if those of a class are all zero."""
     flat = np.flatnonzero(~np.any(weights, axis=1))
-    if flat.size and len(weights) == 1:
-        raise EstimatorError(
-            "the fitted weights are all zero: the classifier ignores every feature and ranks no row above another. "
-            "Penalise less, or check that the features vary."
-        )
     if flat.size:
+        whose, so = "", "the classifier ignores every feature and ranks no row above another"
+        if len(weights) > 1:
+            whose, so = f" of class {classes[flat[0]]!r}", "the classifier cannot tell which rows belong to it"
         raise EstimatorError(
-            f"the fitted weights of class {classes[flat[0]]!r} are all zero: the classifier cannot tell which rows "
-            f"belong to it. Penalise less, or check that the features vary."
+            f"the fitted weights{whose} are all zero: {so}. Penalise less, or check that the features vary."
         )
     return checks.sane_length(np.array([checks.as_weights(w, n_features) for w in weights]))
 
@@ -255,19 +206,13 @@ def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
     rows = sampled_rows(view.X, VERIFIED_ROWS)
     one = len(view.weights) == 1
     shape = rows.shape[:1] if one else (rows.shape[0], len(view.weights))
-    per_class = zip(view.weights, view.intercepts, [expected] if one else list(expected.T), strict=False)
+    per_class = zip(view.weights, view.intercepts, np.atleast_2d(expected.T), strict=False)
     if expected.shape != shape or not all(pullback.agrees(rows, w, b, sign * z) for w, b, z in per_class):
         formula = "X @ coef_ + intercept_" if one else "X @ coef_.T + intercept_, one column per class"
         raise EstimatorError(
             f"the decision_function of {name} is not {formula}, so it is not linear in X: use method='refit', or "
             f"{WAY_OUT}"
         )
-
-
-def _is_estimator(estimator: Any) -> bool:
-    if isinstance(estimator, type):
-        raise EstimatorError(f"{EXPECTED}, got the class {estimator.__name__}: pass {estimator.__name__}().fit(X, y).")
-    return is_estimator(estimator)
 
 
 def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
@@ -349,7 +294,7 @@ def _is_fitted(final: Any) -> bool:
 
     try:
         check_is_fitted(final)
-    except Exception as err:  # an object that is not scikit-learn's kind gets the benefit of the doubt
+    except Exception as err:  # not a scikit-learn estimator: assume that it is fitted
         return not isinstance(err, NotFittedError)
     return True
 
@@ -370,7 +315,7 @@ def as_table(X: Any) -> Any:
 def same_columns(estimator: Any, steps: Steps, X: Any) -> tuple[str, ...]:
     """Refuse columns other than those seen in fit; a note when they cannot be compared."""
     if steps and "ColumnTransformer" in sklearn_names(steps[0][1]):
-        return ()  # picks its columns by name and has its own say about the others
+        return ()  # picks its columns by name, and checks the others itself
     fitted, given = getattr(estimator, "feature_names_in_", None), checks.column_names(X)
     if fitted is not None and given is not None:
         same_names(list(fitted), given)
@@ -415,7 +360,7 @@ def _as_vector(w: Any, X: Any) -> Floats:
 
 
 def _note_on_search(search: Any) -> str:
-    return f"{type(search).__name__} chose among candidates with the help of y; that choice is not accounted for."
+    return f"{type(search).__name__} chose among candidates by looking at y; that choice is not accounted for."
 
 
 def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
@@ -425,6 +370,6 @@ def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
 
 def _note_on_unknown(step: str) -> str:
     return (
-        f"step {step} is not scikit-learn's and was taken not to look at y; if it uses y, the answer is optimistic: "
+        f"step {step} is not scikit-learn's and is assumed not to use y; if it uses y, the answer is optimistic: "
         f"then {WAY_OUT}"
     )

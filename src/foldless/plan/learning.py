@@ -20,15 +20,10 @@ from foldless.plan import sample_size
 from foldless.results.auc import AUCPosterior, ShownAsCard
 from foldless.tables import refuse_stream
 
-# Along a fitted rule w = s + e, with s what all training sets agree on and e noise of variance proportional to 1/n,
-#
-#     delta_n^2 = (s'D)^2 / (s'S s + E[e'S e]),   so   1/delta_n^2 = a + b/n,
-#
-# and the share r of the variance of the scores that is noise at n fixes both: delta_m = delta_n / sqrt(1 - r + r n/m).
-# docs/planning.md derives it and says where it fails; therefore r has a distribution and not a value.
-
-# The noise share of the honest scores overstates what more rows remove (a jackknife does), and a fixed penalty grows
-# weaker per row: r ~ Beta with this mean and concentration, from simulations and real data (docs/planning.md).
+# With r the share of the variance of the scores that is training noise at n rows, delta at m rows is
+# delta_n / sqrt(1 - r + r n/m), see docs/planning.md. The noise share of the honest scores overstates what more rows
+# remove, as a jackknife does, and a fixed penalty grows weaker per row: so r has a Beta law, fitted to simulated and
+# real data.
 REMOVABLE, CONCENTRATION = 0.7, 5.0
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0  # times the present rows
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
@@ -53,7 +48,7 @@ def grown(effect: GridEffect, noise_share: float, factor: float) -> GridEffect:
 
 
 def _points(effect: GridEffect, gains: Floats) -> Floats:
-    """The old grid, stretched by each gain: fine wherever one of the parts is; a jump at 0 is kept sharp."""
+    """The old grid, stretched by each gain: fine wherever one of the parts is; a jump at 0 stays sharp."""
     inner = effect.points[(effect.points > 0) & (effect.points < HIGH)]
     stretched = np.concatenate([g * inner for g in gains[:: max(1, gains.size // 5)]])
     ends = [max(LOW, float(effect.points[0])), 0.0, 1e-9, float(gains[-1] * effect.points[-1])]
@@ -70,9 +65,9 @@ class LearningCurve(ShownAsCard):
         How many times the present rows.
     rows : tuple of int
     posteriors : tuple of AUCPosterior
-        What is known today about the AUC at each size; its notes say what it rests on.
+        What is known today about the AUC at each size; the notes state its assumptions.
     half_widths : tuple of float
-        Expected half width of the 95 % interval that `auc_posterior` will give once those rows are there.
+        Expected half width of the 95 % interval of `auc_posterior` once those rows have been collected.
     noise_share : float
         Share of the variance of the honest scores that is training noise, today.
     method, notes
@@ -101,13 +96,8 @@ class LearningCurve(ShownAsCard):
             low, high = post.interval(level)
             point = {"factor": factor, "rows": n, "auc": post.mean, "low": low, "high": high, "half_width_then": half}
             points.append(point)
-        return {
-            "level": level,
-            "noise_share": self.noise_share,
-            "method": self.method,
-            "points": points,
-            "notes": list(self.notes),
-        }
+        about = {"level": level, "noise_share": self.noise_share, "method": self.method}
+        return {**about, "points": points, "notes": list(self.notes)}
 
     def __repr__(self) -> str:
         points = ", ".join(f"{n} rows: {p.mean:.3f}" for n, p in zip(self.rows, self.posteriors, strict=True))
@@ -127,13 +117,13 @@ def learning_curve(
 ) -> LearningCurve:
     """The AUC to expect from a fitted linear classifier if it were trained on 2 or 5 times as many rows.
 
-    Same settings, same penalty, rows like these in the same proportion. Nothing is refitted: the part of the scores
-    that is training noise, which `honest_scores` measures, shrinks with the rows,
+    Settings, penalty and the proportion of the classes stay the same. Nothing is refitted: the part of the scores that
+    is training noise, which `honest_scores` measures, shrinks as rows are added,
 
         delta_m = delta_n / sqrt(1 - r + r n/m),    AUC = Phi(delta / sqrt 2),
 
-    and both delta_n (its posterior) and r (a Beta law about the measured share) are uncertain. The gain in delta is
-    between 1 and sqrt(m/n). A weak penalty on as many features as rows can make the true one smaller, even below 1:
+    and both delta_n (its posterior) and r (a Beta law around the measured share) are uncertain. The gain in delta is
+    between 1 and sqrt(m/n). With a weak penalty on as many features as rows the true gain can be smaller, even below 1:
     the forecast is then too high. docs/planning.md has the derivation and the check on real data.
 
     Parameters
@@ -146,10 +136,9 @@ def learning_curve(
     Examples
     --------
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import RidgeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
+    >>> X, y = make_classification(60, random_state=0)
     >>> curve = fl.learning_curve(RidgeClassifier().fit(X, y), X, y)
     >>> curve.rows
     (60, 120, 300)
@@ -162,30 +151,22 @@ def learning_curve(
     analysis.refuse_several_classes("learning_curve")
     analysis.refuse_refits("learning_curve")
     if analysis.options.in_sample:
-        raise InputError("learning_curve rests on honest scores: pass an analysis with method='loo'.")
+        raise InputError("learning_curve needs honest scores: pass an analysis with method='loo'.")
     known = EffectPrior.checked(analysis.options.prior)
     today, labels = analysis.leave_one_out, analysis.two_classes.labels
     for warning in analysis.warnings:
         warn_user(warning)
-    n0, n1 = labels.n0, labels.n1
-    notes = analysis.notes + _notes(times, n0 + n1, today.statistic.noise_share)
-    effects = [grown(today.effect, today.statistic.noise_share, factor) for factor in times]
-    sizes = [(round(n0 * factor), round(n1 * factor)) for factor in times]
-    return LearningCurve(
-        factors=times,
-        rows=tuple(sum(size) for size in sizes),
-        posteriors=tuple(
-            AUCPosterior.from_effect(effect, today.method, *size, notes)
-            for effect, size in zip(effects, sizes, strict=True)
-        ),
-        half_widths=tuple(
-            sample_size.expected_half_width(_future(today.statistic, effect, (n0, n1), factor), known, 0.95)
-            for effect, factor in zip(effects, times, strict=True)
-        ),
-        noise_share=today.statistic.noise_share,
-        method=today.method,
-        notes=notes,
-    )
+    n0, n1, share = labels.n0, labels.n1, today.statistic.noise_share
+    notes = analysis.notes + _notes(times, n0 + n1, share)
+    posteriors, widths = [], []
+    for factor in times:
+        effect = grown(today.effect, share, factor)
+        sizes = round(n0 * factor), round(n1 * factor)
+        posteriors.append(AUCPosterior.from_effect(effect, today.method, *sizes, notes))
+        future = _future(today.statistic, effect, (n0, n1), factor)
+        widths.append(sample_size.expected_half_width(future, known, 0.95))
+    rows = tuple(post.n0 + post.n1 for post in posteriors)
+    return LearningCurve(times, rows, tuple(posteriors), tuple(widths), share, today.method, notes)
 
 
 def _future(

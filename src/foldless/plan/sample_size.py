@@ -19,8 +19,8 @@ from foldless.honest.statistic import SeparationStatistic, degrees_of_freedom, n
 from foldless.laws.effect import SQRT2, GridEffect
 from foldless.results.auc import ShownAsCard
 
-# Data not yet collected give an estimate ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistic`), and
-# an interval that is that of the posterior which it leads to, prior included.
+# Data not yet collected give an estimate ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistic`); the
+# planned interval is that of the posterior which follows from it.
 
 FEWEST, FEWEST_OF_A_CLASS = 20, 5  # rows; below, the variance has not been checked
 MOST = 10_000_000
@@ -41,15 +41,14 @@ def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> Sepa
 
 
 def likely_pair_auc(delta: float, n0: int, n1: int) -> float:
-    """Share of pairs in order, 1 where less than one is expected to be out of order: the interval is wider then."""
+    """Share of ordered pairs; 1 if less than one is expected out of order, for which the interval is wider."""
     auc = float(ndtr(delta / SQRT2))
     return 1.0 if (1 - auc) * n0 * n1 < 1 else auc
 
 
 def expected_half_width(statistic: SeparationStatistic, prior: EffectPrior, level: float) -> float:
     """Mean half width of the credible interval, over repetitions of a study whose true separation is `estimate`."""
-    spread = float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
-    outcomes = statistic.estimate + spread * stdtrit(statistic.df, (np.arange(11) + 0.5) / 11)
+    outcomes = statistic.estimate + _spread(statistic) * stdtrit(statistic.df, (np.arange(11) + 0.5) / 11)
     tails = np.array([(1 - level) / 2, 1 - (1 - level) / 2])
     ends = [ndtr(_posterior(statistic, float(seen), prior).ppf(tails) / SQRT2) for seen in outcomes]
     return float(np.mean([float(high - low) / 2 for low, high in ends]))
@@ -57,16 +56,19 @@ def expected_half_width(statistic: SeparationStatistic, prior: EffectPrior, leve
 
 def power_above(statistic: SeparationStatistic, prior: EffectPrior, level: float, above: float) -> float:
     """Probability that the interval will lie above a bound, if the true separation is `estimate`."""
-    spread = float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
     certainty, bound = 1 - (1 - level) / 2, separation_of(above)
 
     def excess(seen: float) -> float:
         return float(_posterior(statistic, seen, prior).sf(bound)) - certainty
 
-    # The least estimate whose interval lies above the bound, within the range of the prior.
+    # The smallest estimate whose interval lies above the bound, within the range of the prior.
     end = LOW if excess(LOW) >= 0 else HIGH
     needed = end if end == LOW or excess(HIGH) <= 0 else brentq(excess, LOW, HIGH, xtol=1e-4)
-    return float(stdtr(statistic.df, (statistic.estimate - needed) / spread))
+    return float(stdtr(statistic.df, (statistic.estimate - needed) / _spread(statistic)))
+
+
+def _spread(statistic: SeparationStatistic) -> float:
+    return float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
 
 
 def _posterior(statistic: SeparationStatistic, seen: float, prior: EffectPrior) -> GridEffect:
@@ -76,9 +78,8 @@ def _posterior(statistic: SeparationStatistic, seen: float, prior: EffectPrior) 
 def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
     """The noise share that foldless will measure for an unpenalised linear rule that separates the classes by delta.
 
-    With c = 1/n0 + 1/n1 and D the separation of the best rule, the means add noise of variance P c to D^2, and the
-    covariance takes another share P/N: delta^2 = D^2 (1 - r)(1 - P/N), r = P c / (D^2 + P c). Solved for r, the noise
-    share is 1 - (1 - r)(1 - P/N). It is measured by leaving rows out, which overstates it by 1/(1 - P/N).
+    1 - (1 - r)(1 - P/N), overstated by 1/(1 - P/N), with r from delta^2 = D^2 (1 - r)(1 - P/N), r = P c / (D^2 + P c),
+    c = 1/n0 + 1/n1 and D the separation of the best rule (docs/planning.md).
     """
     kept = 1 - n_features / (n0 + n1)
     if kept <= 0:
@@ -90,19 +91,18 @@ def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
 
 def judged_rows(n0: int, n1: int) -> tuple[int, int]:
     """Rows of each class that the interval of a fitted classifier rests on: all, or a quarter of the limit each."""
-    if n0 + n1 <= MAX_ROWS:
-        return n0, n1
-    return min(n0, MAX_ROWS // 4), min(n1, MAX_ROWS // 4)
+    most = n0 + n1 if n0 + n1 <= MAX_ROWS else MAX_ROWS // 4
+    return min(n0, most), min(n1, most)
 
 
 def separation_of(auc: float) -> float:
-    """The separation that an AUC stands for."""
+    """The separation delta with AUC = Phi(delta / sqrt 2)."""
     return float(SQRT2 * ndtri(auc))
 
 
 @dataclass(frozen=True, repr=False)
 class SamplePlan(ShownAsCard):
-    """How many rows, and what they will bring.
+    """How many rows a study needs, and what to expect from them.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class _Question:
         n1 = round(n * self.balance)
         return n - n1, n1
 
-    def statistic(self, n: int) -> Any:
+    def statistic(self, n: int) -> SeparationStatistic:
         n0, n1 = self.counts(n)
         return future_statistic(self.delta, n0, n1, self.noise(n0, n1))
 
@@ -180,9 +180,6 @@ def plan_sample_size(
 ) -> SamplePlan:
     """Rows needed so that foldless's interval is narrow enough, or lies above a bound.
 
-    Ask for one of two promises: `half_width`, the expected half width of the interval of `auc_posterior`; or
-    `above`, a bound that the lower end of that interval exceeds with probability `power`.
-
     The interval rests on the variance of the estimated separation delta (AUC = Phi(delta / sqrt 2)),
 
         V = (1 + 4 r/m) r (1/n1 + 1/n0) + (1 + 1.5 rho) delta^2/8 (1/(n1-1) + 1/(n0-1)),
@@ -194,23 +191,20 @@ def plan_sample_size(
     ----------
     auc : float
         The AUC that the classifier, trained on the planned rows, is expected to have.
-    half_width : float, optional
+    half_width : float
+        Expected half width of the interval of `auc_posterior`. Give either this or `above`.
     level : float
         Level of the interval.
     balance : float
         Share of the positive class.
-    above, power : float, optional
+    above, power : float
+        A bound that the lower end of the interval exceeds with probability `power`.
     noise_share : float, optional
-        rho, from 0 (few features, or held-out scores; the default) to 1 (training noise throughout).
+        rho, from 0 (few features, or held-out scores; the default) to 1 (nothing but training noise).
     n_features : float, optional
         Instead of rho: the number of features of an unpenalised classifier, from which rho follows at each size. With a
-        penalty, fewer count.
+        penalty, fewer count. Without either, ``n_if_noisy`` of the result is the answer for the worst case.
     prior : EffectPrior, optional
-
-    Returns
-    -------
-    SamplePlan
-        If neither `noise_share` nor `n_features` is given, ``n_if_noisy`` is the answer for the worst case.
 
     Examples
     --------
@@ -233,20 +227,11 @@ def plan_sample_size(
         noisy = replace(question, noise=lambda n0, n1: 1.0)
         worst = _smallest(noisy, _promise(noisy, auc, half_width, above, power))
     n0, n1 = question.counts(n)
-    return SamplePlan(
-        n=n,
-        n0=n0,
-        n1=n1,
-        auc=expected,
-        level=level,
-        balance=balance,
-        half_width=question.half_width(n),
-        above=None if above is None else float(above),
-        power=None if above is None else question.power(n, float(above)),
-        noise_share=question.noise(n0, n1),
-        n_if_noisy=worst,
-        notes=_notes(question, expected, n, worst),
-    )
+    width, noise = question.half_width(n), question.noise(n0, n1)
+    bound = None if above is None else float(above)
+    chance = None if bound is None else question.power(n, bound)
+    notes = _notes(question, expected, n, worst)
+    return SamplePlan(n, n0, n1, expected, level, balance, width, bound, chance, noise, worst, notes)
 
 
 def _noise(delta: float, share: Any, n_features: Any) -> Callable[[int, int], float]:
@@ -294,7 +279,7 @@ def _smallest(question: _Question, kept: Callable[[int], bool]) -> int:
 
 
 def fewest_rows(balance: float) -> int:
-    """No plan is smaller than this."""
+    """The smallest plan that is considered."""
     return max(FEWEST, ceil((FEWEST_OF_A_CLASS + 0.5) / min(balance, 1 - balance)))
 
 

@@ -19,7 +19,7 @@ Details = Mapping[str, Any]
 
 
 class ShownAsCard:
-    """A result that notebooks show by the function of `foldless.cards.results` whose name is `_card`."""
+    """A result that notebooks show with the function of `foldless.cards.results` named by `_card`."""
 
     _card: ClassVar[str]
 
@@ -27,6 +27,12 @@ class ShownAsCard:
         from foldless.cards import results
 
         return str(getattr(results, self._card)(self))
+
+
+def central(level: float) -> Floats:
+    """The two quantiles that bound the central interval of this level."""
+    tail = (1 - in_open_interval(level, "level")) / 2
+    return np.array([tail, 1 - tail])
 
 
 class WithQuantiles(ABC):
@@ -43,22 +49,12 @@ class WithQuantiles(ABC):
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Central credible interval."""
-        tail = (1 - in_open_interval(level, "level")) / 2
-        low, high = self.ppf(np.array([tail, 1 - tail]))
+        low, high = self.ppf(central(level))
         return float(low), float(high)
 
 
-def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: int = 60) -> Floats:
-    """Where each entry turns from below its target to above it, between `low` and `high`."""
-    for _ in range(halvings):
-        middle = low + (high - low) / 2
-        below = is_below(middle)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return np.asarray(low + (high - low) / 2)
-
-
 def drawn(draw: Callable[[np.random.Generator], Floats], size: Any, rng: Any) -> Floats:
-    """Random draws, or an `InputError` where the size or the source of randomness is not one."""
+    """Random draws; an `InputError` if the size or the seed is unusable."""
     try:
         return draw(np.random.default_rng(rng))
     except (TypeError, ValueError) as err:
@@ -102,7 +98,7 @@ class RatePosterior(ShownAsCard, WithQuantiles):
         a = as_probabilities(a, "a")
         x = effect_of(np.clip(a, 1e-300, 1 - 1e-16), self.scale)
         density = np.exp(np.minimum(self.effect.logpdf(x) + log_jacobian(x, self.scale), 700.0))
-        # The limit at an end depends on which falls faster: the tail of the effect or phi itself.
+        # The limit at an end depends on which falls faster, the tail of the effect or phi.
         lower, upper = (np.inf if sd >= self.scale else 0.0 for sd in self.effect.tail_sd())
         return np.where(a <= 0, lower, np.where(a >= 1, upper, density))[()]
 
@@ -129,11 +125,11 @@ class AUCPosterior(RatePosterior):
     Attributes
     ----------
     method : str
-        "loo", "loo-surrogate", "refit", "in-sample" or "scores": where the number comes from.
+        Where the number comes from: "loo", "loo-surrogate", "refit", "in-sample" or "scores".
     n0, n1 : int
         Rows of the negative and the positive class.
     notes : tuple of str
-        What a reader of the number must know.
+        What to know when reading the number.
     details : mapping
         Further figures of the method.
 
@@ -178,7 +174,7 @@ class AUCPosterior(RatePosterior):
         return self.mean
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A read-only mapping does not pickle; its content does.
+        # A read-only mapping cannot be pickled; its content can.
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         plain: dict[str, Any] = {name: dict(v) if isinstance(v, MappingProxyType) else v for name, v in values.items()}
         return partial(type(self), **plain), ()

@@ -18,14 +18,14 @@ Pair = tuple[Any, Any]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PairwisePosteriors:
-    """Posteriors of the AUC of each two classes; ``pairwise["bus", "van"]`` is one of them, in either order.
+    """Posteriors of the AUC of each pair of classes; ``pairwise["bus", "van"]`` is one of them, in either order.
 
     Attributes
     ----------
     classes : tuple
         Labels, in the order of the rows and columns of `mean` and `interval`.
     posteriors : mapping
-        One `AUCPosterior` for each pair (earlier class, later class); its n0 and n1 are the rows of the two.
+        One `AUCPosterior` for each pair (earlier class, later class), whose rows are its n0 and n1.
     """
 
     classes: tuple[Any, ...]
@@ -62,7 +62,7 @@ class PairwisePosteriors:
         return self._matrix(lambda post: post.interval(level)[0]), self._matrix(lambda post: post.interval(level)[1])
 
     def weakest(self) -> Pair:
-        """The two classes that the classifier separates worst."""
+        """The pair of classes that the classifier separates worst."""
         return min(self.posteriors, key=lambda pair: self.posteriors[pair].mean)
 
     def __repr__(self) -> str:
@@ -79,38 +79,28 @@ class PairwisePosteriors:
         return out
 
 
-AVERAGES = {
-    "ovo": "mean over pairs of classes (Hand and Till)",
-    "ovr": "mean over classes against the rest",
-}
-SHOWN = 6  # pairs that are listed on a card
-
-
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class MulticlassAUCPosterior(AUCPosterior):
     """Posterior of the average AUC of a classifier of more than two classes.
 
-    With ``multi_class="ovo"`` the average over all pairs of classes of Hand and Till (2001): of classes a and b, the
-    mean of the AUC with which the score of a ranks rows of a above rows of b, and of that with which the score of b
-    ranks them the other way round. With "ovr" the mean over classes of the AUC of a class against all others. Both as
-    in ``sklearn.metrics.roc_auc_score(average="macro")``. It is an `AUCPosterior`, and answers the same questions.
+    With ``multi_class="ovo"`` it is the average over all pairs of classes of Hand and Till (2001): for classes a and b,
+    the mean of two AUCs, one for the score of a ranking rows of a above rows of b, one for the score of b ranking rows
+    of b above rows of a. With "ovr" it is the mean over classes of the AUC of a class against all others. Both follow
+    ``sklearn.metrics.roc_auc_score(average="macro")``. All methods of `AUCPosterior` are available.
 
     Attributes
     ----------
     n0, n1 : int
-        All rows, both times: in an average over classes every row is a positive one and a negative one.
-    multi_class : str
-        "ovo" or "ovr".
-    classes : tuple
-        Labels.
-    counts : tuple of int
-        Rows of each class.
+        The number of all rows, both times: in the average, every row counts as positive and as negative.
+    multi_class : {"ovo", "ovr"}
+    classes, counts : tuple
+        Labels, and rows of each class.
     pairwise : PairwisePosteriors
-        The AUC of each two classes.
+        The AUC of each pair of classes.
     against_rest : mapping
         The AUC of each class against all others, an `AUCPosterior` by label.
     method, notes, details
-        As in `AUCPosterior`; ``details["score"]`` says by which score rows are ranked.
+        As in `AUCPosterior`; ``details["score"]`` names the score that ranks the rows.
 
     Examples
     --------
@@ -126,6 +116,8 @@ class MulticlassAUCPosterior(AUCPosterior):
     >>> post.pairwise[0, 1].mean > post.pairwise[1, 2].mean
     True
     """
+
+    _card = "multiclass_auc_posterior"
 
     multi_class: str
     classes: tuple[Any, ...]
@@ -153,32 +145,6 @@ class MulticlassAUCPosterior(AUCPosterior):
             "against_rest": [_entry({"class": c}, post, level) for c, post in self.against_rest.items()],
             "notes": notes,
         }
-
-    def _repr_html_(self) -> str:
-        from foldless import words
-        from foldless.cards import drawing
-
-        low, high = self.interval()
-        pairs = sorted(self.pairwise, key=lambda pair: self.pairwise[pair].mean)
-        facts = {
-            "average": AVERAGES[self.multi_class],
-            "sd": words.rate(self.sd),
-            "rows": ", ".join(f"{c}: {n}" for c, n in zip(self.classes, self.counts, strict=True)),
-            "method": self.method,
-            "score": str(self.details.get("score", "as given")),
-        }
-        for pair in pairs[:SHOWN]:
-            post = self.pairwise[pair]
-            facts[f"{pair[0]} and {pair[1]}"] = words.estimate(post.mean, *post.interval())
-        rest = len(pairs) - SHOWN
-        return drawing.card(
-            "Average AUC on new data",
-            f"{words.rate(self.mean)}, 95 % interval {words.span(low, high)}",
-            facts,
-            picture=drawing.density(drawing.density_curve(self), chance=0.5),
-            notes=self.notes,
-            remark=f"The {SHOWN} weakest pairs of classes; {rest} others are better." if rest > 0 else "",
-        )
 
 
 def _entry(what: dict[str, Any], post: AUCPosterior, level: float) -> dict[str, Any]:

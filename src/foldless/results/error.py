@@ -12,17 +12,16 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, as_numbers, as_probabilities
-from foldless.laws.effect import StudentEffect, chi_nodes
-from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles, bisected
+from foldless.laws.effect import StudentEffect, bisected, chi_nodes
+from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles
 
 # Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
 # other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
 #
 #     a FPR + b TPR <= c        with a, b, c depending on v and on the prevalence,
 #
-# and its probability under the joint law of FPR and TPR is the cdf of the rate. One of the two rates is put on
-# quadrature nodes and the other is integrated in closed form: always the one that moves ``a FPR + b TPR`` more, so
-# that the integrand is smooth on the scale of the nodes.
+# and its probability under the joint law of FPR and TPR is the cdf of the rate. The rate that moves ``a FPR + b TPR``
+# more is integrated in closed form, so that the integrand is smooth on the scale of the quadrature nodes of the other.
 
 RateFunction = Callable[[Floats, Floats], Floats]
 
@@ -44,10 +43,10 @@ class RatePair(ABC):
 
 
 class SeparateScales(RatePair):
-    """Each class has a spread of its own: the two rates are independent."""
+    """Each class has its own spread, so the two rates are independent."""
 
     def probability(self, a: float, b: float, c: float) -> float:
-        """The average over quantiles of the narrower rate of the cdf of the wider."""
+        """The cdf of the wider rate, averaged over quantiles of the narrower."""
         sd0, sd1 = self._sds
         if abs(a) * sd0 >= abs(b) * sd1:
             return _average_cdf(self.fpr, self._quantiles[1], a, b, c)
@@ -79,10 +78,10 @@ def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: flo
 
 
 class SharedScale(RatePair):
-    """Both classes have one spread, so both distances share its uncertainty R: x = loc R + spread Z."""
+    """Both classes have the same spread, so both distances share its uncertainty R: x = loc R + spread Z."""
 
     def probability(self, a: float, b: float, c: float) -> float:
-        """Given R the two rates are independent and normal on the probit scale."""
+        """Given R, the two rates are independent and normal on the probit scale."""
         if abs(a) * _conditional_sd(self.fpr) >= abs(b) * _conditional_sd(self.tpr):
             return self._given_scale(self.fpr, self.tpr, a, b, c)
         return self._given_scale(self.tpr, self.fpr, b, a, c)
@@ -122,7 +121,7 @@ def _conditional_sd(effect: StudentEffect) -> float:
 
 
 def _bound(a: float, rest: Floats) -> Floats:
-    """The probit of the rate at which a * rate reaches `rest`; infinite where it never or always does."""
+    """Probit of the rate at which a * rate reaches `rest`; infinite where it never does, or always has."""
     if a == 0:
         return np.where(rest >= 0, np.inf, -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -145,25 +144,6 @@ def _unit_rule() -> tuple[Any, Any]:
 RateName = Literal["error", "ppv", "npv"]
 
 
-def _half_plane(name: RateName, prevalence: float, v: float) -> tuple[float, float, float]:
-    """(a, b, c) such that rate <= v where a FPR + b TPR <= c."""
-    p1, p0 = prevalence, 1 - prevalence
-    if name == "error":
-        return p0, -p1, v - p1
-    if name == "ppv":
-        return -v * p0, (1 - v) * p1, 0.0
-    return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
-
-
-def _value(name: RateName, prevalence: float, fpr: Floats, tpr: Floats) -> Floats:
-    p1, p0 = prevalence, 1 - prevalence
-    if name == "error":
-        return p0 * fpr + p1 * (1 - tpr)
-    if name == "ppv":
-        return _ratio(p1 * tpr, p0 * fpr)
-    return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
-
-
 def _ratio(part: Floats, rest: Floats) -> Floats:
     """part / (part + rest), one half where both vanish."""
     total = part + rest
@@ -179,9 +159,26 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     prevalence: float
     _card = "derived_rate"
 
+    def _value(self, fpr: Floats, tpr: Floats) -> Floats:
+        p1, p0 = self.prevalence, 1 - self.prevalence
+        if self.name == "error":
+            return p0 * fpr + p1 * (1 - tpr)
+        if self.name == "ppv":
+            return _ratio(p1 * tpr, p0 * fpr)
+        return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
+
+    def _half_plane(self, v: float) -> tuple[float, float, float]:
+        """(a, b, c) such that the rate is at most v where a FPR + b TPR <= c."""
+        p1, p0 = self.prevalence, 1 - self.prevalence
+        if self.name == "error":
+            return p0, -p1, v - p1
+        if self.name == "ppv":
+            return -v * p0, (1 - v) * p1, 0.0
+        return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
+
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        return self.pair.moments(lambda f, t: _value(self.name, self.prevalence, f, t))
+        return self.pair.moments(self._value)
 
     @property
     def mean(self) -> float:
@@ -196,11 +193,9 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
         values = as_numbers(v, "v")
-        out = [self._below(x) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
+        probability = self.pair.probability
+        out = [probability(*self._half_plane(x)) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
         return np.asarray(out).reshape(values.shape)[()]
-
-    def _below(self, v: float) -> float:
-        return self.pair.probability(*_half_plane(self.name, self.prevalence, v))
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles, by bisection."""
@@ -243,8 +238,7 @@ class ErrorPosterior(ShownAsCard):
     @property
     def specificity(self) -> RatePosterior:
         """True negative rate."""
-        x0 = self.rates.fpr
-        return RatePosterior(StudentEffect(-x0.loc, x0.spread, x0.df), 1.0)
+        return RatePosterior(self.rates.fpr.mirrored, 1.0)
 
     @property
     def error(self) -> DerivedRate:
@@ -253,12 +247,12 @@ class ErrorPosterior(ShownAsCard):
 
     @property
     def ppv(self) -> DerivedRate:
-        """Positive predictive value: how often a positive decision is right."""
+        """Positive predictive value: the share of positive decisions that are right."""
         return DerivedRate(self.rates, "ppv", self.prevalence)
 
     @property
     def npv(self) -> DerivedRate:
-        """Negative predictive value: how often a negative decision is right."""
+        """Negative predictive value: the share of negative decisions that are right."""
         return DerivedRate(self.rates, "npv", self.prevalence)
 
     def __repr__(self) -> str:

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from foldless.checks import Floats, as_number, in_open_interval
-from foldless.laws.effect import SQRT2, StudentEffect, effect_of, probability, t_cdf
-from foldless.results.auc import AUCPosterior, bisected
+from foldless.checks import Floats, as_number
+from foldless.laws.effect import SQRT2, StudentEffect, bisected, effect_of, probability, t_cdf
+from foldless.results.auc import AUCPosterior, central
 
 CELLS = 1 << 20  # numbers of the quadrature held at once
 
@@ -26,10 +26,9 @@ class AUCPosteriors:
     loc : ndarray of shape (K,)
         Standardised difference of the posterior class means.
     spread, df : float
-        What all classifiers share: the uncertainty of that difference, and of the scale.
-    n0, n1 : int
-        Rows of the negative and the positive class.
-    notes : tuple of str
+        The uncertainty of that difference and of the scale, the same for all classifiers.
+    n0, n1, notes
+        As in `AUCPosterior`.
     """
 
     loc: Floats
@@ -46,8 +45,7 @@ class AUCPosteriors:
         return (self[k] for k in range(len(self)))
 
     def __getitem__(self, k: int) -> AUCPosterior:
-        effect = StudentEffect(float(self.loc[k]), self.spread, self.df)
-        return AUCPosterior.from_effect(effect, "in-sample", self.n0, self.n1, self.notes)
+        return AUCPosterior.from_effect(self._effect(k), "in-sample", self.n0, self.n1, self.notes)
 
     def __repr__(self) -> str:
         best = int(np.argmax(self.mean))
@@ -64,12 +62,11 @@ class AUCPosteriors:
     @cached_property
     def sd(self) -> Floats:
         """Posterior standard deviations."""
-        return np.array([effect.sd_probability(SQRT2) for effect in self._effects()])
+        return np.array([self._effect(k).sd_probability(SQRT2) for k in range(len(self))])
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the central credible intervals."""
-        tail = (1 - in_open_interval(level, "level")) / 2
-        low, high = (np.asarray(probability(self._quantile(q), SQRT2)) for q in (tail, 1 - tail))
+        low, high = (np.asarray(probability(self._quantile(q), SQRT2)) for q in central(level))
         return low, high
 
     def prob_above(self, a: float) -> Floats:
@@ -80,22 +77,22 @@ class AUCPosteriors:
         return 1.0 - self._cdf(np.full(len(self), float(effect_of(bound, SQRT2))))
 
     def _quantile(self, q: float) -> Floats:
-        low, high = np.transpose([effect._range() for effect in self._effects()])
+        low, high = np.transpose([self._effect(k).bounds() for k in range(len(self))])
         return bisected(lambda x: self._cdf(x) < q, low, high)
 
-    def _effects(self) -> Iterator[StudentEffect]:
-        return (StudentEffect(float(loc), self.spread, self.df) for loc in self.loc)
+    def _effect(self, k: int) -> StudentEffect:
+        return StudentEffect(float(self.loc[k]), self.spread, self.df)
 
     def _cdf(self, x: Floats) -> Floats:
         """P(effect_k <= x_k): the quadrature of `StudentEffect.cdf`, one row per classifier."""
         from scipy.special import ndtr
 
-        nodes, weights = next(self._effects()).scale_nodes()
+        nodes, weights = self._effect(0).scale_nodes()
         out = np.empty(len(self))
         step = max(1, CELLS // nodes.size)
         for start in range(0, len(self), step):
             part = slice(start, start + step)
             out[part] = ndtr((x[part, None] - self.loc[part, None] * nodes) / self.spread) @ weights
         for k in np.flatnonzero(np.abs(self.loc) > self.spread * np.sqrt(2 * self.df)):
-            out[k] = float(StudentEffect(float(self.loc[k]), self.spread, self.df).cdf(x[k]))
+            out[k] = float(self._effect(int(k)).cdf(x[k]))
         return np.minimum(out, 1.0)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
 
-from foldless.checks import Floats, as_number, as_probabilities, in_open_interval
+from foldless.checks import Floats, as_number, as_probabilities
 from foldless.errors import InputError
-from foldless.laws.effect import Effect, GridEffect
-from foldless.results.auc import ShownAsCard, bisected
+from foldless.laws.effect import Effect, GridEffect, bisected
+from foldless.results.auc import ShownAsCard, central
 
 
 class PointInterval(NamedTuple):
@@ -46,9 +46,8 @@ class SeparationCurves:
 class BinormalCurves:
     """Unequal variances: separation delta and ratio beta = sd0/sd1 of the score spreads.
 
-    TPR = Phi(delta sqrt((1 + beta^2)/2) + beta q). Whatever beta, the area is Phi(delta / sqrt 2), so
-    the curve agrees with the posterior of the AUC. beta^2 is a variance ratio and follows an F law;
-    to first order it is independent of delta.
+    TPR = Phi(delta sqrt((1 + beta^2)/2) + beta q). Its area is Phi(delta / sqrt 2) for every beta, so the curve agrees
+    with the posterior of the AUC. beta^2 is a variance ratio with an F law, to first order independent of delta.
     """
 
     effect: GridEffect
@@ -131,9 +130,8 @@ class ROCPosterior(ShownAsCard):
 
     def band(self, fpr: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible band: lower and upper true positive rate at each false positive rate."""
-        tail = (1 - in_open_interval(level, "level")) / 2
-        low = self._at(fpr, lambda q: self.curves.tpr_quantile(q, tail))
-        return low, self._at(fpr, lambda q: self.curves.tpr_quantile(q, 1 - tail))
+        low, high = (self._at(fpr, lambda q, p=p: self.curves.tpr_quantile(q, p)) for p in central(level))
+        return low, high
 
     def tpr_at(self, fpr: float, level: float = 0.95) -> PointInterval:
         """True positive rate at one false positive rate, with its interval."""
@@ -144,14 +142,13 @@ class ROCPosterior(ShownAsCard):
     def partial_auc(self, max_fpr: float = 1.0, level: float = 0.95) -> PointInterval:
         """Area under the curve for fpr from 0 to `max_fpr`, not rescaled: at 1 it is the AUC."""
         q, weights = _area_rule(max_fpr)
-        tail = (1 - in_open_interval(level, "level")) / 2
-        low, high = self.curves.area_quantiles(q, weights, np.array([tail, 1 - tail]))
+        low, high = self.curves.area_quantiles(q, weights, central(level))
         return PointInterval(float(self.curves.mean_tpr(q) @ weights), float(low), float(high))
 
     def _at(self, fpr: Any, tpr: Any) -> Floats:
         f = as_probabilities(fpr, "fpr")
         inside = np.clip(f, 1e-300, 1 - 1e-16)
-        # Every curve of the family starts at (0, 0) and ends at (1, 1).
+        # Every curve starts at (0, 0) and ends at (1, 1).
         return np.where(f == 0, 0.0, np.where(f == 1, 1.0, tpr(np.asarray(ndtri(inside)))))[()]
 
 
@@ -162,7 +159,7 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
     """
     end = as_number(max_fpr, "max_fpr")
     if not 0 < end <= 1:
-        raise InputError(f"max_fpr must lie above 0 and at most at 1, got {max_fpr!r}.")
+        raise InputError(f"max_fpr must be above 0 and at most 1, got {max_fpr!r}.")
     t, weights = np.polynomial.legendre.leggauss(160)
     top = min(float(ndtri(end)), 9.0)
     bottom = min(-9.0, top - 6.0)

@@ -1,4 +1,4 @@
-"""The candidates of a search: the grid spelled out, and the families that differ in one L2 strength alone."""
+"""The candidates of a search: the expanded grid, and the families that differ only in the strength of an L2 penalty."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ def _column(values: list[Any]) -> Any:
 
 
 def families(estimator: Any, candidates: list[Params]) -> list[Family]:
-    """Candidates sorted into families with a shared path, and candidates on their own.
+    """Sort candidates into families with a shared path, and candidates on their own.
 
-    Members of a family end in the same L2 classifier and set everything but its strength alike. Whether the
-    classifier really has a closed form (penalty, loss, supervised steps) is seen once it is fitted.
+    Members of a family end in the same L2 classifier and differ in its strength alone. Whether the classifier really
+    has a closed form (penalty, loss, supervised steps) is known only once it is fitted.
     """
     from sklearn.base import clone
 
@@ -72,30 +72,30 @@ def families(estimator: Any, candidates: list[Params]) -> list[Family]:
     for k, params in enumerate(candidates):
         names = _strengths(params, ("C", "alpha"))
         # Alone in its group unless exactly one parameter can be the strength.
-        key = (names[0], others_of(params, names[0])) if len(names) == 1 else (None, k)
+        key = (names[0], other_settings(params, names[0])) if len(names) == 1 else (None, k)
         groups.setdefault(key, []).append(k)
-    sorted_out = []
+    result = []
     for (name, _), members in groups.items():
         first = clone(estimator).set_params(**clone(candidates[members[0]], safe=False))
         shared = name if len(members) > 1 and name == l2_strength(first) else None
         parts = [members] if shared else [[k] for k in members]
-        sorted_out += [Family(tuple(part), tuple(candidates[k] for k in part), shared) for part in parts]
-    return sorted_out
+        result += [Family(tuple(part), tuple(candidates[k] for k in part), shared) for part in parts]
+    return result
 
 
-def others_of(params: Params, strength: str) -> tuple[Any, ...]:
-    """What a candidate sets besides its strength, in a form that can be compared."""
+def other_settings(params: Params, strength: str) -> tuple[Any, ...]:
+    """All parameters of a candidate but its strength, in a form that can be compared."""
     return tuple((name, _comparable(params[name])) for name in sorted(params) if name != strength)
 
 
 def strength_of(params: Params) -> str | None:
-    """Name of the one parameter of a candidate that says how strongly it is regularised; None if unclear."""
+    """Name of the parameter that sets the strength of regularisation; None if there is not exactly one."""
     names = _strengths(params, STRENGTHS)
     return names[0] if len(names) == 1 else None
 
 
 def weakness(name: str, value: float) -> float:
-    """Grows as the candidate is regularised less."""
+    """A number that is larger for weaker regularisation."""
     return STRENGTHS[name.split("__")[-1]] * float(value)
 
 
@@ -120,12 +120,12 @@ def final_classifier(estimator: Any) -> tuple[Any, str]:
 
 
 def l2_strength(estimator: Any) -> str | None:
-    """Full name of the L2 strength of a classifier or pipeline, None for any other kind."""
+    """Full name of the L2 strength of a classifier or pipeline; None for other classifiers."""
     final, prefix = final_classifier(estimator)
     kind: Any = type(final)
     for base in kind.__mro__:
         own = L2_CLASSIFIERS.get(base.__name__) if base.__module__.startswith("sklearn.") else None
-        # LogisticRegressionCV descends from LogisticRegression but trains otherwise: it is known by its own fit.
+        # LogisticRegressionCV inherits from LogisticRegression but has a `fit` of its own.
         if own is not None and kind.fit is base.fit:
             return prefix + own
     return None
@@ -138,4 +138,4 @@ def _comparable(value: Any) -> Any:
         return type(value).__name__, value
     if isinstance(value, Mapping):
         return tuple((str(k), _comparable(v)) for k, v in value.items())
-    return id(value)  # a grid hands out the same object for every combination
+    return id(value)  # a grid uses the same object in every combination

@@ -1,18 +1,91 @@
-"""Which candidate to take, given that all were judged on the same rows and err together."""
+"""How the candidates' errors go together, as all are judged on the same rows, and which candidate to take."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 from scipy.stats import rankdata
 
+from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.search.candidates import Params, others_of, strength_of, weakness
+from foldless.honest.class_statistic import Component, TrainingRows
+from foldless.honest.classes import ClassScores, evaluated_rows
+from foldless.honest.design import Ints
+from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.search.candidates import Params, other_settings, strength_of, weakness
+
+# ---- Shares: what each row, or group of rows, contributes to the estimate of a candidate. Two candidates whose shares
+# go up and down together also err together.
+
+
+def shares_in_auc(analysis: Analysis) -> Floats:
+    """The share of each row, or of each group, in the estimated AUC of a candidate."""
+    if analysis.several_classes:
+        scores, shares = analysis.class_scores, np.zeros(analysis.view.codes.size)
+        components = components_of(analysis.class_rows, scores.counts.size, analysis.options.multi_class)
+        shares[rows_of(scores, analysis.view.codes)] = shares_of(components)
+        return shares
+    if analysis.options.in_sample:
+        z, positive = analysis.view.scores(), analysis.view.labels.positive
+        rows1, rows0 = np.flatnonzero(positive), np.flatnonzero(~positive)
+        return _shares(z[rows1][:, None] - z[rows0], rows1, rows0, z.size)
+    return shares_of_rows(analysis.leave_one_out)
+
+
+def shares_of_rows(analysis: LeaveOneOut) -> Floats:
+    """The same, from the honest scores of two classes."""
+    removed = analysis.removed
+    shares = _shares(removed.differences, removed.rows1, removed.rows0, removed.z.size)
+    if removed.groups is None:
+        return shares
+    return np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
+
+
+def _shares(diff: Floats, rows1: Ints, rows0: Ints, n: int) -> Floats:
+    """Deviation of each row's mean difference to the other class, divided by the size of its own class."""
+    shares = np.zeros(n)
+    for rows, axis in ((rows1, 1), (rows0, 0)):
+        means = diff.mean(axis=axis)
+        shares[rows] = (means - means.mean()) / means.size
+    return shares
+
+
+def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:
+    """The AUCs that are averaged: of every class above every other, or of every class above the rest."""
+    everyone = range(n_classes)
+    if multi_class == "ovo":
+        return [source.component(a, (a,), (b,)) for a, b in permutations(everyone, 2)]
+    return [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
+
+
+def shares_of(components: Sequence[Component]) -> Floats:
+    """What each evaluated row contributes to the average AUC.
+
+    The average of the C AUCs Phi(d_c / sqrt 2) moves with the mean differences r_c(i) of all rows, in the notation of
+    `foldless.honest.class_statistic`. The share of row i is
+
+        sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
+    """
+    d = np.array([c.separation for c in components])
+    slopes = np.exp(-(d**2) / 4) / (np.sqrt(4 * np.pi) * d.size)
+    return np.asarray(slopes @ np.array([c.mean_share for c in components]))
+
+
+def rows_of(scores: ClassScores, codes: Ints) -> Ints:
+    """Which rows were evaluated: candidates of different kinds may be judged on subsets of different sizes."""
+    if scores.codes.size == codes.size:
+        return np.arange(codes.size)
+    return evaluated_rows(codes, int(np.bincount(scores.codes).max()) * scores.counts.size)
+
+
+# ---- The joint law of the AUCs, and the choice.
 
 DRAWS = 2000  # in pairs of opposite sign
 SEED = 20190822
@@ -45,13 +118,13 @@ class JointAUC:
         return np.where(gap == 0, 0.5, ndtr(z))
 
     def optimism(self) -> float:
-        """How far the largest of the K means is expected to lie above the AUC of the candidate that has it.
+        """How far the largest of the K means is expected to exceed the AUC of its candidate.
 
             E[ e_k* ],    k* = argmax (truth + e),    e ~ N(0, covariance)
 
-        The spread of the observed means is itself partly noise; the truth is therefore taken as those means, drawn
-        together about their average by the factor max(0, 1 - tr(S) / |means|^2), both about the average (James and
-        Stein). Fixed draws in pairs +-e: the same answer every time, and never below zero.
+        The spread of the means is partly noise, so the truth is taken as the means shrunk towards their average by
+        max(0, 1 - tr(S) / |means|^2), both centred (James and Stein). The draws are fixed, in pairs +-e: the answer is
+        always the same, and never negative.
         """
         if self.mean.size < 2:
             return 0.0
@@ -59,7 +132,7 @@ class JointAUC:
         noise, size = float(np.trace(S) - S.mean() * self.mean.size), float(about @ about)
         keep = max(0.0, 1.0 - noise / size) if size > 0 else 0.0
         truth = self.mean.mean() + keep * about
-        values, vectors = np.linalg.eigh(self.covariance)
+        values, vectors = np.linalg.eigh(S)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         errors = np.random.default_rng(SEED).standard_normal((DRAWS, self.mean.size)) @ root.T
         up, down = (truth + errors).argmax(axis=1), (truth - errors).argmax(axis=1)
@@ -76,9 +149,8 @@ def ranks(means: Floats) -> Any:
 def simplest(best: int, candidates: list[Params], joint: JointAUC, level: float) -> int:
     """Position, among the judged `candidates`, of the most regularised one that is not credibly worse than the best.
 
-    Only candidates that set everything else as the best one does are compared: strengths of different models, or of
-    one model on different features, are not on one scale. "Credibly worse": the probability that the best has the
-    larger AUC is at least `level`, errors on shared rows taken into account.
+    Credibly worse: the best has the larger AUC with probability `level` or more. Only candidates that agree with the
+    best in all other parameters are compared, as strengths of different models are not on one scale.
     """
     name = strength_of(candidates[best])
     if name is None:
@@ -86,10 +158,10 @@ def simplest(best: int, candidates: list[Params], joint: JointAUC, level: float)
             f"rule='simplest' needs one positive strength of regularisation (C, alpha or shrinkage) in param_grid, "
             f"got {', '.join(sorted(candidates[best])) or 'none'}: add one, or use rule='best'."
         )
-    others, better = others_of(candidates[best], name), joint.prob_better(best)
+    others, better = other_settings(candidates[best], name), joint.prob_better(best)
     close = [
         k
         for k, params in enumerate(candidates)
-        if strength_of(params) == name and others_of(params, name) == others and (better[k] < level or k == best)
+        if strength_of(params) == name and other_settings(params, name) == others and (better[k] < level or k == best)
     ]
     return min(close, key=lambda k: weakness(name, candidates[k][name]))

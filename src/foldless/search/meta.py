@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -16,69 +16,55 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from foldless import checks
+from foldless import checks, words
 from foldless.analysis import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
+from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.auc import AUCPosterior
-from foldless.search.assess import average_auc
 from foldless.search.paths import Study
-from foldless.search.run import SearchOutcome, SearchSettings, run
+from foldless.search.run import SearchOutcome, check_settings, run
 
 
 def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
     """Posterior mean of the AUC that a fitted linear classifier has on new data, from its own training rows.
 
-    For ``scoring=`` in scikit-learn. The rows that are scored must be those that were fitted, so the "split" trains
-    and scores on everything: ``cv=[(rows, rows)]``. With folds the scorer would be given rows that the classifier
-    has not seen; it then warns (`TrustWarning`) that the weights do not belong to the rows. With more than two classes
-    it is the average AUC over pairs of classes.
-
-    Parameters
-    ----------
-    estimator, X, y, sample_weight, groups
-        As in `auc_posterior`.
+    For ``scoring=`` in scikit-learn. The rows that are scored must be those of the fit, so use ``cv=[(rows, rows)]``;
+    with other rows it warns (`TrustWarning`) that the weights do not belong to them. Parameters as in `auc_posterior`;
+    with more than two classes it is the average AUC over pairs of classes.
 
     Examples
     --------
     >>> import numpy as np
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import RidgeClassifier
     >>> from sklearn.model_selection import GridSearchCV
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
-    >>> rows = np.arange(len(y))
-    >>> grid = {"alpha": [0.01, 1.0, 100.0]}
+    >>> X, y = make_classification(60, random_state=0)
+    >>> rows, grid = np.arange(60), {"alpha": [0.01, 1.0, 100.0]}
     >>> search = GridSearchCV(RidgeClassifier(), grid, scoring=fl.auc_scorer, cv=[(rows, rows)]).fit(X, y)
-    >>> bool(0.9 < search.best_score_ < 1)
+    >>> bool(0.8 < search.best_score_ < 1)
     True
     """
     return auc_posterior(estimator, X, y, sample_weight=sample_weight, groups=groups).mean
 
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def _exists_with(name: str) -> Callable[[Method], Method]:
-    """Decorator: the method exists where the best (before fit, the given) estimator has `name`."""
+def _exists_with(name: str) -> Any:
+    """Decorator: the method exists if the best (before fit, the given) estimator has `name`."""
 
     def check(search: FoldlessSearch) -> bool:
         if not search.refit:
-            raise AttributeError(
-                f"FoldlessSearch with refit=False keeps no fitted estimator and has no {name}: "
-                f"set refit=True, or fit an estimator with best_params_ yourself."
-            )
+            raise AttributeError(f"FoldlessSearch(refit=False) keeps no estimator and has no {name}: set refit=True.")
         getattr(getattr(search, "best_estimator_", search.estimator), name)
         return True
 
-    return cast("Callable[[Method], Method]", available_if(check))
+    return available_if(check)
 
 
 def _by_best(name: str, doc: str) -> Any:
-    """A method that asks the chosen candidate."""
+    """A method that calls that of the chosen candidate."""
 
     def method(self: FoldlessSearch, X: Any) -> Any:
         check_is_fitted(self)
@@ -89,35 +75,32 @@ def _by_best(name: str, doc: str) -> Any:
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Search over the parameters of a linear classifier, without folds.
+    """Search over the parameters of a linear classifier without folds; used like scikit-learn's ``GridSearchCV``.
 
-    Every candidate is fitted once, on all rows, and judged by the posterior of the AUC that it will have on new
-    data (`foldless.auc_posterior`). Used like ``sklearn.model_selection.GridSearchCV``.
+    Every candidate is fitted once, on all rows, and judged by the posterior of its AUC on new data (`auc_posterior`).
 
-    Where candidates differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
-    squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - they share one rotation of the data
-    and walk along the path of strengths (``path_ == "shared"``); their fits are then exact optima, whatever
-    ``tol``, ``max_iter`` and ``solver`` say. Other candidates are fitted by scikit-learn, and so are all of them where
-    there are more than two classes; what is judged then is the average AUC (see `multi_class`).
+    Candidates that differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
+    squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - share one rotation of the data and are
+    solved one after the other (``path_ == "shared"``); their fits are exact optima, whatever ``tol``, ``max_iter`` and
+    ``solver`` say. Other candidates, and all of them with more than two classes, are fitted by scikit-learn.
 
     Parameters
     ----------
     estimator : linear classifier, or Pipeline ending in one
     param_grid : dict of lists, or list of such dicts
         As for GridSearchCV; parameters of steps are named ``step__parameter``.
-    method : {"auto", "loo", "in-sample"}
-        As in `auc_posterior`. "in-sample" favours candidates that overfit: it is there for comparison.
-    prior : EffectPrior for "loo", Prior for "in-sample", optional
+    method, prior
+        As in `auc_posterior`. "in-sample" favours candidates that overfit, and is meant for comparison only.
     rule : {"best", "simplest"}
         "best" takes the largest posterior mean. "simplest" takes the strongest regularisation (smallest C, largest
-        alpha or shrinkage) whose AUC is not credibly worse: the probability that the best one is better stays below
-        `level`. It moves among candidates that set everything else as the best one does. With few rows little is
-        credible and the simplest may cost some AUC; a `level` nearer to 0.5 gives away less.
+        alpha or shrinkage) that is not credibly worse: the probability that the best is better stays below `level`.
+        Only candidates that agree with the best in all other parameters are considered. With few rows little is
+        credible and "simplest" may cost some AUC; a `level` nearer to 0.5 costs less.
     level : float
-        Of the intervals in ``results_``, and for "simplest".
+        Level of the intervals in ``results_``, and for "simplest".
     refit : bool or callable
-        Whether to keep the fitted classifier of the chosen candidate. Nothing is fitted again: the candidate was
-        fitted on all rows. A callable takes ``results_`` and returns the index of the candidate to choose.
+        Whether to keep the fitted classifier of the chosen candidate; nothing is fitted again. A callable takes
+        ``results_`` and returns the index of the candidate to choose.
     n_jobs : int, optional
         Processes for candidates that do not share their work.
     error_score : nan or "raise"
@@ -126,8 +109,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         True shows a bar on stderr once the search has lasted two seconds; a callable is called with
         (done, total, seconds to go) after every candidate.
     multi_class : {"ovo", "ovr"}
-        With more than two classes, the average that candidates are judged by, as in `auc_posterior`: over pairs of
-        classes (Hand and Till), or over classes against the rest.
+        With more than two classes, the average AUC that candidates are judged by, as in `auc_posterior`.
 
     Attributes
     ----------
@@ -144,21 +126,18 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     path_ : str
         "shared" if all candidates took the shared path, "general" otherwise.
     optimism_ : float
-        How far the largest posterior mean is expected to lie above the AUC of the candidate that has it, merely
-        because it is the largest; ``best_score_ - optimism_`` is the more sober figure. The candidates' errors are
-        taken as normal with their posterior sds, correlated as the rows' contributions to their AUCs are; the average
-        error of the largest comes from a simulation with a fixed seed, about truths that are the posterior means,
-        drawn together as far as their spread is noise. In simulations it was once to twice the real optimism on
-        labels without signal, and more where candidates truly differ: it errs on the side of caution.
+        How far the largest posterior mean is expected to exceed the AUC of its candidate merely because it is the
+        largest, from a simulation of the candidates' correlated errors with a fixed seed. ``best_score_ - optimism_``
+        is the more sober figure, and a cautious one (docs/guides/choosing_c.md).
     classes_, n_features_in_, feature_names_in_ : those of ``best_estimator_``
 
     Notes
     -----
     ``fit(X, y, groups=...)`` takes labels of dependent rows, as `auc_posterior` does. Other keyword arguments go to
-    ``fit`` of the estimator; `sample_weight` shapes the fits, while rows count alike in the AUC. ``score`` is the AUC
-    on the rows it is given; with more than two classes the average `multi_class` of ``roc_auc_score``, of the scores
-    that ``best_posterior_.details["score"]`` names: odds where classes compete through a softmax, decision values
-    elsewhere. Groups and "in-sample" are for two classes. Each kind of warning is given once, not once per candidate.
+    ``fit`` of the estimator; rows count equally in the AUC even with a `sample_weight`. ``score`` is the AUC on the
+    given rows; with more than two classes the average `multi_class` of the AUCs of the scores that
+    ``best_posterior_.details["score"]`` names. Groups and "in-sample" are for two classes. Each kind of warning is
+    given once, not once per candidate.
 
     Examples
     --------
@@ -216,7 +195,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Labels of dependent rows: patients, sessions, runs. For two classes.
         **params : passed on to ``fit`` of the estimator
         """
-        settings = SearchSettings(self.rule, self.level, self.n_jobs, self.error_score, self.progress)
+        check_settings(self)
         if self.method == "refit":
             raise InputError("FoldlessSearch fits every candidate once: use method='loo', then analyse the best one.")
         method = "loo" if self.method == "auto" else self.method
@@ -231,7 +210,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             refuse_two_class_options(None, options.groups)
             if options.in_sample:
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
-        self._keep(run(study, self.param_grid, settings))
+        self._keep(run(study, self))
         return self
 
     def _keep(self, search: SearchOutcome) -> None:
@@ -239,13 +218,13 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.path_, self.optimism_ = search.path, search.optimism
         index = self.refit(search.results) if callable(self.refit) else search.best
         chosen = _chosen(index, search)
-        self.best_index_, self.best_params_ = int(index), search.candidates[index]
-        self.best_posterior_ = _with_note(chosen.assessment.posterior, search)
+        self.best_index_, self.best_params_ = int(index), search.results["params"][index]
+        self.best_posterior_ = _with_note(chosen.posterior, search)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if self.refit:
-            self.best_estimator_ = chosen.fitted.estimator()
+            self.best_estimator_ = chosen.estimator()
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
 
@@ -272,7 +251,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more.",
     )
 
-    @_exists_with("decision_function")
+    @_exists_with("decision_function")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC (average AUC) of the chosen candidate on given rows, which should not be its training rows."""
         from sklearn.metrics import roc_auc_score
@@ -301,11 +280,9 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _check_classes(y: Any) -> None:
-    """Refuse anything but one class per row, in words that scikit-learn's own checks look for."""
+    """Refuse anything but one class per row; scikit-learn's own checks look for some of the words."""
     if y is None:
-        raise InputError(
-            "FoldlessSearch requires y to be passed, but the target y is None: pass the class of each row."
-        )
+        raise InputError("FoldlessSearch requires y to be passed, but the target y is None: pass one class per row.")
     try:
         kind = type_of_target(y, input_name="y", raise_unknown=True)
     except TypeError as err:  # labels that cannot be put in order
@@ -319,20 +296,55 @@ def _check_classes(y: Any) -> None:
 
 def _chosen(index: Any, search: SearchOutcome) -> Any:
     """The outcome of the chosen candidate, which was judged."""
-    count = len(search.candidates)
+    count = len(search.outcomes)
     if not isinstance(index, int | np.integer) or not 0 <= index < count:
         raise InputError(f"refit must return the index of a candidate, 0 to {count - 1}, got {index!r}.")
     outcome = search.outcomes[index]
-    if outcome.assessment is None or outcome.fitted is None:
+    if outcome.error is not None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
     return outcome
 
 
 def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:
-    if len(search.candidates) == 1:
+    if len(search.outcomes) == 1:
         return posterior
     note = (
-        f"chosen among {len(search.candidates)} candidates with the help of this very number: the largest of their "
+        f"chosen among {len(search.outcomes)} candidates with the help of this very number: the largest of their "
         f"means is expected to lie {search.optimism:.3f} too high for that reason alone."
     )
     return replace(posterior, notes=(*posterior.notes, note))
+
+
+def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class: str, sample_weight: Any) -> float:
+    """Mean over ordered pairs of classes ("ovo"), or over classes against the rest ("ovr"), of the AUC of a score.
+
+    `decisions` (N, K) come from ``decision_function``; `kind` is ``details["score"]`` of the posterior. Where that is
+    the log odds it equals ``roc_auc_score(average="macro")``, which accepts nothing but probabilities.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    values, names = checks.label_vector(y), np.asarray(classes).tolist()
+    _refuse_other_classes(values.tolist(), names)
+    z = np.asarray(decisions, dtype=np.float64)
+    z = log_odds(z.T).T if kind == LOG_ODDS else z
+    checks.same_length(len(z), values.size)
+    weight = np.ones(values.size) if sample_weight is None else checks.as_row_weights(sample_weight, values.size)
+
+    def auc(k: int, rows: Any) -> float:
+        return float(roc_auc_score(values[rows] == names[k], z[rows, k], sample_weight=weight[rows]))
+
+    everyone = range(len(names))
+    if multi_class == "ovr":
+        return float(np.mean([auc(k, slice(None)) for k in everyone]))
+    return float(np.mean([auc(a, (values == names[a]) | (values == names[b])) for a, b in permutations(everyone, 2)]))
+
+
+def _refuse_other_classes(labels: list[Any], classes: list[Any]) -> None:
+    """Refuse labels that are not a class, and a class without rows."""
+    expected = f"the classes are {words.listed(classes)}: score rows of every class, and of no other."
+    strangers = sorted({str(label) for label in labels if label not in classes})
+    if strangers:
+        raise InputError(f"y has unknown labels: {words.listed(strangers)}; {expected}")
+    absent = [name for name in classes if name not in labels]
+    if absent:
+        raise InputError(f"y has no rows of class {absent[0]!r}; {expected}")

@@ -1,14 +1,20 @@
-"""The optimum of one L2 objective after another, each from the last one's optimum and its factorisation.
+"""The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
 
 The matrices are those of `foldless.honest.design`: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
-At H^-1 At' = B B'. The centred rows are made once for both, and the triangular inverse is put together from products of
-halves, which BLAS does several times faster than LAPACK's own routine at a few hundred rows.
+At H^-1 At' = B B'. The rows are centred once for both, and the triangular inverse is built from products of halves,
+which BLAS does several times faster than LAPACK's own routine at a few hundred rows.
+
+A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
+which the last one was factored (which the leave-one-out scores need anyway) the new one is
+
+    k I + B' diag(D - k D_last) B,    k = lam / lam_last,
+
+nearly the identity, and a few steps of conjugate gradients replace a factorisation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,36 +23,32 @@ from scipy.linalg import lapack
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
 from foldless.honest.families import Objective
-from foldless.honest.optimum import MIN_PENALTY, TIGHT, bisected, descended
+from foldless.honest.optimum import TIGHT, bisected, descended
 
-LEAF = 80  # rows up to which LAPACK's triangular inverse is the faster one
+LEAF = 80  # rows up to which LAPACK's triangular inverse is faster
+MAX_STEPS = 50
+MAX_PRODUCTS = 60
 
 
 @dataclass(frozen=True, eq=False)
 class Factor:
     """The factored Hessian of an objective at one point: coordinates u in which it is the identity.
 
-        (c, b) = T u,    T = [[R, 0], [-m'R, 1/sqrt(total)]],    scores = B u
-
-    Attributes
-    ----------
-    design : Design
-    curvature : Curvature
-        R, m and total.
-    D, lam : curvature of the losses and penalty there
-    B : array of shape (N, k), or None where it would be large
+    (c, b) = T u,    T = [[R, 0], [-m'R, 1/sqrt(total)]],    scores = B u
     """
 
     design: Design
-    curvature: Curvature
-    D: Floats
+    curvature: Curvature  # R, m and total
+    D: Floats  # second derivatives of the losses
     lam: float
-    B: Floats | None = None
+    B: Floats | None = None  # None where it would be large
 
     @classmethod
     def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
         D, lam, free = objective.loss.curvature(scores), objective.lam, objective.free_intercept
-        fast = _dense(design, D, lam, free) if _is_small(design) and D.sum() > 0 else None
+        A = design.matrix
+        small = isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES
+        fast = _dense(design, D, lam, free) if small and D.sum() > 0 else None
         return cls(design, curvature_at(design, D, lam, free), D, lam) if fast is None else fast
 
     def coordinates(self, u: Floats) -> tuple[Floats, float]:
@@ -73,18 +75,13 @@ class Factor:
 
     def back(self, q: Floats) -> Floats:
         """B'q."""
-        return (
-            np.asarray(q @ self.B) if self.B is not None else self.gradient(self.design.back(q, None), float(q.sum()))
-        )
-
-
-def _is_small(design: Design) -> bool:
-    A = design.matrix
-    return isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES
+        if self.B is not None:
+            return np.asarray(q @ self.B)
+        return self.gradient(self.design.back(q, None), float(q.sum()))
 
 
 def _dense(design: Design, D: Floats, lam: float, free: bool) -> Factor | None:
-    """Cholesky of H scaled to unit diagonal; None where it is nearly singular, which the honest method can handle."""
+    """Cholesky of H scaled to unit diagonal; None where it is nearly singular, which `curvature_at` can handle."""
     total = float(D.sum())
     centre = design.mean(D) if free else None
     A = design.matrix - centre if free else design.matrix
@@ -116,19 +113,6 @@ def inverse_lower(lower: Floats) -> Floats:
     return out
 
 
-# ---- The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
-#
-# A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
-# which the last one was factored (for the leave-one-out scores, which need it anyway) the new one is
-#
-#     k I + B' diag(D - k D_last) B,    k = lam / lam_last,
-#
-# nearly the identity, and a few steps of conjugate gradients take the place of a factorisation.
-
-MAX_STEPS = 50
-MAX_PRODUCTS = 60
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients in the coordinates of the design, intercept, scores, and how the descent went."""
@@ -144,7 +128,7 @@ class Fit:
         return cls(np.zeros(design.matrix.shape[1]), 0.0, np.zeros(design.n_rows))
 
     def beyond(self, before: Fit, ratio: float) -> Fit:
-        """Where the line from `before` through this fit leads: `ratio` times as far again."""
+        """The point on the line from `before` through this fit, `ratio` times the distance between them further on."""
         return Fit(
             self.coef + ratio * (self.coef - before.coef),
             self.intercept + ratio * (self.intercept - before.intercept),
@@ -180,6 +164,7 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
 
 
 def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> float:
+    # As in the honest method, but from the slope at hand: another product with the design would cost as much again.
     penalty = _ratio(float(slope @ slope) ** 0.5, objective.lam * float(coef @ coef) ** 0.5)
     if not objective.free_intercept:
         return penalty
@@ -225,23 +210,12 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The design of a family, and the columns that it came from.
+    """The design of a family, and the columns that it came from."""
 
-    Attributes
-    ----------
-    design : Design
-        The columns themselves (P < N), or coordinates of the row space.
-    X : matrix of shape (N, P)
-    centre : array of shape (P,), or None
-        Mean row, where the design was centred.
-    constant : float
-        Value of the penalised column for the intercept (liblinear), 0 for none.
-    """
-
-    design: Design
-    X: Any
-    centre: Floats | None
-    constant: float
+    design: Design  # the columns themselves (P < N), or coordinates of the row space
+    X: Any  # (N, P)
+    centre: Floats | None  # mean row, where the design was centred
+    constant: float  # value of the penalised column for the intercept (liblinear), 0 for none
 
     @classmethod
     def of(cls, objective: Objective) -> Rotation:
@@ -251,17 +225,6 @@ class Rotation:
         if free and design.pivots is not None:
             centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
         return cls(design, objective.X, centre, objective.constant)
-
-    def is_negligible(self, objective: Objective) -> bool:
-        """Whether the penalty is so weak that 1 - leverage is rounding error; the honest method then raises it."""
-        if self.design.pivots is None:
-            return False
-        return bool(objective.lam < MIN_PENALTY * (objective.loss.stiffness() @ self._lengths) / self.design.n_rows)
-
-    @cached_property
-    def _lengths(self) -> Floats:
-        """Squared lengths of the rows."""
-        return np.asarray(np.einsum("ij,ij->i", self.design.matrix, self.design.matrix))
 
     def turned(self, objective: Objective, fit: Fit) -> Objective:
         """The same objective in the coordinates of the design, with `fit` as its fitted point."""

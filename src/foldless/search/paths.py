@@ -1,10 +1,12 @@
-"""How candidates are fitted: one by one as scikit-learn does, or a whole family of L2 strengths at once."""
+"""How candidates are fitted and judged: one by one with scikit-learn, or a whole family of L2 strengths at once."""
 
 from __future__ import annotations
 
+import copy
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,16 +20,18 @@ from foldless.findings.scores import auc_answer
 from foldless.honest.design import Ints
 from foldless.honest.families import Objective, describe
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.optimum import Optimum, Point, optimum
+from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.removal import MATERIAL, Removed, problem_at
+from foldless.honest.removal import MATERIAL, problem_at
 from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
-from foldless.search.assess import Assessment, assess, shares_of_rows
+from foldless.results.auc import AUCPosterior
 from foldless.search.candidates import Family, Params, final_classifier, weakness
+from foldless.search.choice import shares_in_auc, shares_of_rows
 from foldless.search.newton import Factor, Fit, Rotation, descend
-from foldless.search.outcome import Outcome, OwnFit, SharedFit, Tick, as_heard, listening
+
+Warnings = tuple[tuple[type[Warning], str], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +46,7 @@ class Study:
 
     @cached_property
     def several_classes(self) -> bool:
-        """Whether there are more than two classes: then no path is shared, and what is judged is an average AUC."""
+        """Whether there are more than two classes: then no path is shared, and candidates are judged by an average."""
         from sklearn.utils.multiclass import type_of_target
 
         return bool(type_of_target(self.y) == "multiclass")
@@ -64,25 +68,48 @@ class Study:
         for name in checks.distinct(values).tolist():
             if not weight[values == name].any():
                 raise InputError(
-                    f"sample_weight is 0 for every row of class {name!r}, which leaves nothing to learn it from: give "
-                    f"some rows of each class a positive weight, or leave that class out."
+                    f"sample_weight is 0 for every row of class {name!r}: give some rows of each class a positive "
+                    f"weight, or leave that class out."
                 )
         return weight
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One candidate: the posterior of its AUC and how to get its fitted estimator, or the error that it failed with."""
+
+    index: int  # position in the grid
+    path: str  # "shared" or "general"
+    posterior: AUCPosterior | None = None
+    shares: Floats | None = None  # contribution of each row, or group, to the estimated AUC
+    estimator: Callable[[], Any] | None = None
+    error: Exception | None = None
+    warnings: Warnings = ()  # collected rather than given: K candidates would repeat them K times
 
 
 def try_candidate(study: Study, index: int, params: Params) -> Outcome:
     """Fit and judge one candidate; whatever goes wrong becomes part of the outcome."""
     candidate = study.unfitted(params)
-    with listening() as caught:
+    with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
-            assessment = assess(analysed(fitted, study.X, study.y, options))
-            for warning in assessment.warnings:
+            analysis = analysed(fitted, study.X, study.y, options)
+            posterior, shares = analysis.auc, shares_in_auc(analysis)
+            for warning in analysis.warnings:
                 warn_user(warning)
         except Exception as err:
-            return Outcome(index, "general", error=err, heard=as_heard(caught))
-    return Outcome(index, "general", assessment, OwnFit(fitted), heard=as_heard(caught))
+            return Outcome(index, "general", error=err, warnings=_as_data(caught))
+    return Outcome(index, "general", posterior, shares, partial(as_is, fitted), warnings=_as_data(caught))
+
+
+def as_is(fitted: Any) -> Any:
+    """The argument itself: an `Outcome.estimator` that is already there (and, unlike a lambda, can be pickled)."""
+    return fitted
+
+
+def _as_data(messages: list[warnings.WarningMessage]) -> Warnings:
+    return tuple((m.category, str(m.message)) for m in messages)
 
 
 def weight_of_classifier(estimator: Any, fit_params: Params) -> Any:
@@ -103,56 +130,122 @@ def _params_of_step(pipeline: Any, name: str, fit_params: Params) -> Params:
     return {key.removeprefix(prefix): value for key, value in fit_params.items() if key.startswith(prefix)}
 
 
+# ---- The shared path: one rotation of the data serves every strength of an L2 penalty.
+#
+# With A = L Q' (rows to coordinates, see `foldless.honest.design`) all objectives of the family live in the coordinates
+# L, N x min(N, P). They are visited from the strongest penalty to the weakest: each starts where the last one ended,
+# uses its factorisation, and leaves its own, from which the leave-one-out scores are read.
+
+TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
+
+
 @dataclass(frozen=True, eq=False)
-class Prototype:
-    """A fitted member of the family, taken apart; its own coefficients are of no interest."""
+class Visit:
+    """One strength: its objective, fit and factorisation, its leave-one-out scores, and the posterior of its AUC."""
+
+    objective: Objective
+    fit: Fit
+    factor: Factor | None
+    loo: Floats
+    posterior: AUCPosterior
+    shares: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """What a family shares: a fitted member (whose own weights do not matter), the rotation, the rows to compare."""
 
     estimator: Any
     view: LinearView
-    weight: Floats | None
-    strength: str
-    X: Any  # as the user gave it
+    template: Objective  # of that member
+    strength: str  # name of the parameter in which the members differ
+    rotation: Rotation
+    rows: Ints
+    codes: Ints | None
+    options: Options
+    table_notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, study: Study, params: Params, strength: str) -> Prototype:
-        """Fit a member for one iteration: scikit-learn checks the data and sets all but the coefficients."""
+    def of(cls, study: Study, params: Params, strength: str) -> Stage | None:
+        """The stage of a family with the member `params`; None if the honest method does not know its objective."""
         estimator = _fitted_briefly(study, params)
         weight = study.weight(estimator)
         view = take_apart(estimator, study.X, study.y)
         for doubt in view.doubts:
             warn_user(doubt, TrustWarning)
-        return cls(estimator, view, weight, strength, study.X)
-
-    @cached_property
-    def template(self) -> Objective | None:
-        """What the prototype minimises; None where the honest method does not know, or not on these columns."""
-        view = self.view
-        # With a single row in a class there is nothing to remove: the general path says so.
+        # With a single row in a class there is nothing to remove; the general path reports that.
         if view.estimator is None or min(view.labels.n0, view.labels.n1) < 2:
             return None
-        objective = describe(view, self.weight)
+        template = describe(view, weight)
         # Without a penalty the strength has no effect, and the optimum may not exist.
-        return objective if objective is not None and objective.lam > 0 else None
+        if template is None or template.lam <= 0:
+            return None
+        positive, groups = view.labels.positive, study.options.groups
+        codes = None if groups is None else checks.as_groups(groups, positive, fewest=3)
+        checked_weight(weight, positive)
+        rows = evaluated_rows(positive, codes, MAX_ROWS)
+        notes = quick_notes(view, study.X, codes)
+        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes)
 
     def objective(self, value: float) -> Objective:
         """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
-        template, name = self.template, self.strength.split("__")[-1]
-        if template is None:
-            raise EstimatorError(f"no closed form is known for {type(self.estimator).__name__} with these parameters.")
-        if name == "alpha":
-            return replace(template, lam=float(value))
-        loss: Any = template.loss
+        if self.strength.split("__")[-1] == "alpha":
+            return replace(self.template, lam=float(value))
+        loss: Any = self.template.loss
         factor = float(value) / float(self.view.estimator.C)  # type: ignore[union-attr]
-        return replace(template, loss=replace(loss, weight=factor * loss.weight))
+        return replace(self.template, loss=replace(loss, weight=factor * loss.weight))
+
+    def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
+        """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
+        objective, design = self.objective(value), self.rotation.design
+        start = Fit.origin(design) if start is None else start
+        fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
+        if not fit.residual <= TRUSTED:
+            return None
+        solution, factor = self._settled(objective, fit)
+        if solution.direction_cosine < MATERIAL:
+            return None
+        labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)
+        try:
+            problem = problem_at(labels.positive, objective, design, solution)
+            removed = removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
+        except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
+            return None
+        analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
+        posterior = auc_answer(analysis, labels.n0, labels.n1, self.table_notes)
+        return Visit(objective, fit, factor, removed.loo, posterior, shares_of_rows(analysis))
+
+    def _settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
+        """Where rows are removed: at the fit, or where the honest method goes if the penalty is negligible."""
+        design = self.rotation.design
+        if tempered(objective, design).lam > objective.lam:
+            return optimum(self.rotation.turned(objective, fit), design)[1], None
+        factor = Factor.at(objective, design, fit.scores)
+        return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
+
+    def fitted(self, params: Params, objective: Objective, fit: Fit) -> Any:
+        """The scikit-learn estimator of a visited strength; built on request, as only one candidate is chosen."""
+        coef, intercept = self.rotation.back(objective, fit)
+        fitted = copy.deepcopy(self.estimator).set_params(**params)
+        final, _ = final_classifier(fitted)
+        # Versions of scikit-learn differ in the shapes; those of the fitted member are right.
+        final.coef_ = coef.reshape(final.coef_.shape).astype(final.coef_.dtype)
+        if final.fit_intercept:
+            final.intercept_ = np.full_like(final.intercept_, intercept)[()]
+        if final.n_iter_ is not None:
+            final.n_iter_ = np.full_like(final.n_iter_, fit.steps)[()]
+        return fitted
 
 
 def _fitted_briefly(study: Study, params: Params) -> Any:
+    """A candidate fitted for one iteration: scikit-learn checks the data and sets everything but the coefficients."""
     from sklearn.exceptions import ConvergenceWarning
 
     estimator = study.unfitted(params)
-    own = final_classifier(estimator)[0].get_params(deep=False)
+    final = final_classifier(estimator)[0]
+    own = final.get_params(deep=False)
     brief = _brief(own)
-    final_classifier(estimator)[0].set_params(**brief)
+    final.set_params(**brief)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(study.X, study.y, **study.fit_params)
@@ -161,7 +254,7 @@ def _fitted_briefly(study: Study, params: Params) -> Any:
 
 
 def _brief(own: Params) -> Params:
-    """Parameters that end an iterative fit at once. With L2, all solvers but liblinear minimise the same as lbfgs."""
+    """Parameters that end an iterative fit at once. With L2, all solvers but liblinear have the objective of lbfgs."""
     if not isinstance(own.get("max_iter"), int) or own["max_iter"] < 1:
         return {}
     l1 = own.get("penalty") in ("l1", "elasticnet") or bool(own.get("l1_ratio"))
@@ -169,119 +262,40 @@ def _brief(own: Params) -> Params:
     return {"max_iter": 1, "solver": "lbfgs"} if other else {"max_iter": 1}
 
 
-# ---- The shared path: one rotation of the data serves every strength of an L2 penalty.
-#
-# With A = L Q' (rows to coordinates, see `foldless.honest.design`) all objectives of the family live in the coordinates
-# L, N x min(N, P). They are visited from the strongest penalty to the weakest: each starts where the last one ended,
-# uses its factorisation, and leaves its own, from which the leave-one-out scores are read.
-
-TRUSTED = 1e-6  # residual above which scikit-learn's own fit is preferred: the arithmetic has reached its end
-
-
-@dataclass(frozen=True, eq=False)
-class Stage:
-    """What a family shares: its prototype, the rotation, and the rows on which pairs are compared."""
-
-    prototype: Prototype
-    rotation: Rotation
-    rows: Ints
-    codes: Ints | None
-    options: Options
-    table_notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, prototype: Prototype, options: Options) -> Stage | None:
-        """The stage of a family; None where the honest method does not know what its members minimise."""
-        if prototype.template is None:
-            return None
-        positive = prototype.view.labels.positive
-        codes = None if options.groups is None else checks.as_groups(options.groups, positive, fewest=3)
-        checked_weight(prototype.weight, positive)
-        rows = evaluated_rows(positive, codes, MAX_ROWS)
-        table_notes = quick_notes(prototype.view, prototype.X, codes)
-        return cls(prototype, Rotation.of(prototype.template), rows, codes, options, table_notes)
-
-    def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
-        """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
-        objective, design = self.prototype.objective(value), self.rotation.design
-        start = Fit.origin(design) if start is None else start
-        fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
-        if not fit.residual <= TRUSTED:
-            return None
-        solution, factor = self.settled(objective, fit)
-        if solution.direction_cosine < MATERIAL:
-            return None
-        view, prior = self.prototype.view, EffectPrior.checked(self.options.prior)
-        try:
-            removed = self.removed_at(objective, solution)
-        except EstimatorError:  # scores that overflow: scikit-learn's own fit may do better, or says so for itself
-            return None
-        analysis = LeaveOneOut.from_removed(removed, prior, view.notes)
-        posterior = auc_answer(analysis, view.labels.n0, view.labels.n1, self.table_notes)
-        assessment = Assessment(posterior, shares_of_rows(analysis))
-        return Visit(objective, fit, factor, assessment, removed.loo)
-
-    def settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
-        """Where rows are removed: at the fit, or at what the honest method makes of it when the penalty vanishes."""
-        if self.rotation.is_negligible(objective):
-            return optimum(self.rotation.turned(objective, fit), self.rotation.design)[1], None
-        factor = Factor.at(objective, self.rotation.design, fit.scores)
-        return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
-
-    def removed_at(self, objective: Objective, solution: Optimum) -> Removed:
-        """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
-        problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, solution)
-        return removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
-
-    def fitted(self, params: Params, visit: Visit) -> SharedFit:
-        """The way to the scikit-learn estimator of a visited strength."""
-        return SharedFit(self.prototype.estimator, params, self.rotation, visit.objective, visit.fit)
-
-
-@dataclass(frozen=True, eq=False)
-class Visit:
-    """One strength: its objective, its fit, the factorisation and the leave-one-out scores there, and its worth."""
-
-    objective: Objective
-    fit: Fit
-    factor: Factor | None
-    assessment: Assessment
-    loo: Floats
-
-
-def try_family(study: Study, family: Family, name: str, tick: Tick) -> list[Outcome]:
+def try_family(study: Study, family: Family, name: str) -> Iterator[Outcome]:
     """Outcomes of a family that differs in the parameter `name`: by the shared path, or one by one where it fails."""
     order = sorted(range(len(family.params)), key=lambda i: weakness(name, family.params[i][name]))
-    with listening() as caught:
-        try:
-            # The strongest penalty is the easiest to fit.
-            prototype = Prototype.of(study, family.params[order[0]], name)
-            stage = Stage.of(prototype, study.options)
-        except EstimatorError:  # an L1 penalty that leaves no weight, for one: a weaker one may leave some
-            stage = None
-        except Exception as err:  # what scikit-learn says of one member, it would say of all
-            shared_warnings = as_heard(caught)
-            return [_ticked(Outcome(k, "shared", error=err, heard=shared_warnings), tick) for k in family.indices]
-    shared_warnings, outcomes = as_heard(caught), []
+    # The strongest penalty is the easiest to fit.
+    stage, error, noted = _stage(study, family.params[order[0]], name)
     trail: list[tuple[float, Fit]] = []
     near: Factor | None = None
     for i in order:
-        value = float(family.params[i][name])
+        index, params = family.indices[i], family.params[i]
+        if error is not None:
+            yield Outcome(index, "shared", error=error, warnings=noted)
+            continue
+        value = float(params[name])
         visit = None if stage is None else stage.visit(value, _ahead(trail, value), near)
         if stage is None or visit is None:
-            outcomes.append(try_candidate(study, family.indices[i], family.params[i]))
-        else:
-            near = visit.factor
-            trail.append((value, visit.fit))
-            fitted = stage.fitted({name: family.params[i][name]}, visit)
-            outcomes.append(Outcome(family.indices[i], "shared", visit.assessment, fitted, heard=shared_warnings))
-        tick()
-    return outcomes
+            yield try_candidate(study, index, params)
+            continue
+        near = visit.factor
+        trail.append((value, visit.fit))
+        fitted = partial(stage.fitted, {name: params[name]}, visit.objective, visit.fit)
+        yield Outcome(index, "shared", visit.posterior, visit.shares, fitted, warnings=noted)
 
 
-def _ticked(outcome: Outcome, tick: Tick) -> Outcome:
-    tick()
-    return outcome
+def _stage(study: Study, params: Params, name: str) -> tuple[Stage | None, Exception | None, Warnings]:
+    """The stage of a family, or the error that all of its members share; and the warnings."""
+    stage, error = None, None
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        try:
+            stage = Stage.of(study, params, name)
+        except EstimatorError:  # such as an L1 penalty that leaves no weight; a weaker one may leave some
+            pass
+        except Exception as err:  # what scikit-learn reports for one member it would report for all
+            error = err
+    return stage, error, _as_data(caught)
 
 
 def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:

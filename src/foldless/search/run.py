@@ -1,9 +1,13 @@
-"""A search from start to end: candidates tried, failures and warnings reported once, one candidate chosen."""
+"""A search from start to finish: candidates tried, failures and warnings reported once, one candidate chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,34 +16,13 @@ from foldless import checks
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.search.candidates import Family, Params, expand, families, param_columns
 from foldless.search.choice import JointAUC, ranks, simplest
-from foldless.search.outcome import Bar, Outcome, OwnFit, Tick, as_progress, counter
-from foldless.search.paths import Study, try_candidate, try_family
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How to search; the parameters of `FoldlessSearch` that are not about judging, checked."""
-
-    rule: str
-    level: float
-    n_jobs: Any
-    error_score: Any
-    progress: Any
-
-    def __post_init__(self) -> None:
-        if self.rule not in ("best", "simplest"):
-            raise InputError(f"rule must be 'best' or 'simplest', got {self.rule!r}.")
-        if self.error_score != "raise" and not (isinstance(self.error_score, float) and np.isnan(self.error_score)):
-            raise InputError(f"error_score must be nan or 'raise', got {self.error_score!r}.")
-        checks.in_open_interval(self.level, "level")
-        as_progress(self.progress)
+from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family
 
 
 @dataclass(frozen=True, eq=False)
 class SearchOutcome:
-    """The result of a search; `FoldlessSearch` shows it as its attributes."""
+    """The result of a search, from which `FoldlessSearch` takes its attributes."""
 
-    candidates: list[Params]
     outcomes: list[Outcome]
     results: dict[str, Any]
     best: int
@@ -50,38 +33,45 @@ class SearchOutcome:
         return "shared" if all(outcome.path == "shared" for outcome in self.outcomes) else "general"
 
 
-def run(study: Study, param_grid: Any, settings: SearchSettings) -> SearchOutcome:
-    """Try all candidates and choose one."""
-    candidates = expand(param_grid)
+def check_settings(settings: Any) -> None:
+    """Check the parameters of a `FoldlessSearch` that say how to search."""
+    if settings.rule not in ("best", "simplest"):
+        raise InputError(f"rule must be 'best' or 'simplest', got {settings.rule!r}.")
+    error_score = settings.error_score
+    if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
+        raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
+    checks.in_open_interval(settings.level, "level")
+    as_progress(settings.progress)
+
+
+def run(study: Study, settings: Any) -> SearchOutcome:
+    """Try all candidates and choose one; `settings` is the `FoldlessSearch`, or has its parameters."""
+    candidates = expand(settings.param_grid)
     outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
     judged = _judged(outcomes, candidates, settings.error_score)
     _repeat_warnings(outcomes)
     results = _results(candidates, outcomes, settings.level)
     known = [o.index for o in judged]
-    shares = np.array([o.assessment.shares for o in judged if o.assessment])
-    joint = JointAUC(results["mean"][known], results["sd"][known], shares)
+    joint = JointAUC(results["mean"][known], results["sd"][known], np.array([o.shares for o in judged]))
     best = int(np.argmax(joint.mean))
     if settings.rule == "simplest":
         best = simplest(best, [candidates[k] for k in known], joint, settings.level)
-    return SearchOutcome(candidates, outcomes, results, known[best], joint.optimism())
+    return SearchOutcome(outcomes, results, known[best], joint.optimism())
 
 
-def _tried(study: Study, candidates: list[Params], settings: SearchSettings) -> Iterator[Outcome]:
+def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
-    alone = [Family((k,), (params,)) for k, params in enumerate(candidates)]
-    parts = alone if study.several_classes else families(study.estimator, candidates)
-    progress = as_progress(settings.progress)
-    tick = counter(len(candidates), progress)
+    single = [Family((k,), (params,)) for k, params in enumerate(candidates)]
+    parts = single if study.several_classes else families(study.estimator, candidates)
+    alone = effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1
+    batches = (_try(study, family) for family in parts) if alone else _in_parallel(study, parts, settings.n_jobs)
+    progress, start, total = as_progress(settings.progress), monotonic(), len(candidates)
     try:
-        if effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1:
-            for family in parts:
-                yield from _try(study, family, tick)
-            return
-        for outcomes in _in_parallel(study, parts, settings.n_jobs):
-            for outcome in outcomes:
-                tick()
-                yield outcome
+        for done, outcome in enumerate(chain.from_iterable(batches), 1):
+            if progress is not None:
+                progress(done, total, (monotonic() - start) / done * (total - done))
+            yield outcome
     finally:
         if isinstance(progress, Bar):
             progress.close()
@@ -93,42 +83,39 @@ def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
     return Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_try_elsewhere)(study, family) for family in parts)
 
 
-def _try(study: Study, family: Family, tick: Tick) -> list[Outcome]:
+def _try(study: Study, family: Family) -> Iterable[Outcome]:
     if family.strength is not None and not study.options.in_sample:
-        return try_family(study, family, family.strength, tick)
-    outcomes = []
-    for index, params in zip(family.indices, family.params, strict=True):
-        outcomes.append(try_candidate(study, index, params))
-        tick()
-    return outcomes
+        return try_family(study, family, family.strength)
+    return (try_candidate(study, k, params) for k, params in zip(family.indices, family.params, strict=True))
 
 
 def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
-    """In another process, which cannot show progress, and sends back fitted estimators, not the training rows."""
-    outcomes = _try(study, family, lambda: None)
-    return [o if o.fitted is None else replace(o, fitted=OwnFit(o.fitted.estimator())) for o in outcomes]
+    """For another process, which sends back fitted estimators without the training rows."""
+    outcomes = _try(study, family)
+    return [o if o.estimator is None else replace(o, estimator=partial(as_is, o.estimator())) for o in outcomes]
 
 
 def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:
-    """The candidates that could be judged; a warning about the others, or their error where all failed."""
-    failed = [o for o in outcomes if o.error is not None]
-    if failed and (error_score == "raise" or len(failed) == len(outcomes)):
-        raise failed[0].error  # type: ignore[misc]
-    if failed:
-        first = failed[0]
-        warn_user(
-            f"{len(failed)} of {len(outcomes)} candidates could not be judged and are out of the search; the first, "
-            f"{candidates[first.index]}: {first.error}",
-            TrustWarning,
-        )
+    """The candidates that could be judged; warns about the others, or raises their error if all failed."""
+    failed = [(o, o.error) for o in outcomes if o.error is not None]
+    if not failed:
+        return outcomes
+    first, error = failed[0]
+    if error_score == "raise" or len(failed) == len(outcomes):
+        raise error
+    warn_user(
+        f"{len(failed)} of {len(outcomes)} candidates could not be judged and are left out of the search; the first, "
+        f"{candidates[first.index]}: {error}",
+        TrustWarning,
+    )
     return [o for o in outcomes if o.error is None]
 
 
 def _repeat_warnings(outcomes: list[Outcome]) -> None:
-    """Each kind of warning once, in the words of the first candidate that gave it."""
+    """Give each kind of warning once, in the words of the first candidate that caused it."""
     texts: dict[type[Warning], dict[int, str]] = {}
     for outcome in outcomes:
-        for kind, text in outcome.heard:
+        for kind, text in outcome.warnings:
             texts.setdefault(kind, {}).setdefault(outcome.index, text)
     for kind, by_candidate in texts.items():
         text, count = next(iter(by_candidate.values())), len(by_candidate)
@@ -150,3 +137,60 @@ def _results(candidates: list[Params], outcomes: list[Outcome], level: float) ->
         "rank": ranks(mean),
         "path": np.array([o.path for o in outcomes]),
     }
+
+
+# ---- Progress of a search, reported as (done, total, seconds to go).
+
+Progress = Callable[[int, int, float], None]
+
+
+def as_progress(progress: Any) -> Progress | None:
+    """None for False, a bar for True, a callable unchanged."""
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return Bar()
+    if not callable(progress):
+        raise InputError(
+            f"progress must be True, False or a callable that takes (done, total, seconds to go), got {progress!r}."
+        )
+    return progress  # type: ignore[no-any-return]
+
+
+class Bar:
+    """A progress bar, or a line of text now and then where rich is not installed; nothing for short searches."""
+
+    def __init__(self, patience: float = 2.0) -> None:
+        self.patience, self.shown = patience, False
+        self.start = self.last = monotonic()
+        self.bar: Any = None
+
+    def __call__(self, done: int, total: int, remaining: float) -> None:
+        now = monotonic()
+        if not self.shown:
+            if now - self.start < self.patience or done == total:
+                return
+            self.shown, self.bar = True, _rich_bar()
+            if self.bar is not None:
+                self.bar.add_task("candidates", total=total)
+                self.bar.start()
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=done)
+        elif done == total or now - self.last >= self.patience:
+            self.last = now
+            left = "" if done == total else f", {remaining:.0f} s to go"
+            print(f"{done} of {total} candidates{left}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Remove the bar, also when the search was interrupted."""
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _rich_bar() -> Any:
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as RichProgress
+    except ImportError:
+        return None
+    return RichProgress(console=Console(stderr=True), transient=True)

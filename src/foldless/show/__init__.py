@@ -1,1 +1,1 @@
-"""Pictures, and the report: the numbers of the results, drawn."""
+"""Displays and the report: the numbers of the results as pictures and pages."""

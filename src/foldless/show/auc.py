@@ -3,46 +3,46 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from foldless import words
-from foldless.analysis import Options
 from foldless.cards.drawing import DensityCurve, density_curve, window
 from foldless.checks import Floats
+from foldless.errors import InputError
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.show import style
 
 TALL = 0.72  # height of a density; rows are 1 apart
-NAME_LETTERS = 28  # in one line
+NAME_LETTERS = 28  # per line
 
 
+@dataclass(repr=False, eq=False)
 class AUCPosteriorDisplay(style.ModelsDisplay):
     """Posterior of the AUC, drawn: density, mean and credible interval, one row per model.
 
-    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each
-    density is scaled to the height of its row, so compare places and widths, not heights. The notes of
-    the posteriors are written under the axes.
+    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. Each density is
+    scaled to the height of its row, so compare positions and widths, not heights.
 
     Parameters
     ----------
     curves : dict of DensityCurve
         The curve of each model, by name.
     notes : dict of tuple of str, optional
-        What a reader of each model's number must know.
+        Notes on each model, written under the axes.
     quantity : str
-        What is drawn, for the axis; "average AUC" where there are more than two classes.
+        What is drawn, for the axis label; "average AUC" with more than two classes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
+    ax_, figure_, notes_ : axes, figure, and the text under the axes or None
     lines_, fills_, intervals_, points_ : lists of artists, one per model, in the order of `curves`
     line_ : the first of `lines_`
     chance_level_ : line at 0.5, or None where 0.5 is out of view
-    notes_ : text under the axes, or None
 
     Examples
     --------
@@ -56,53 +56,7 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
     ['with age', 'without age']
     """
 
-    def __init__(
-        self,
-        curves: Mapping[str, DensityCurve],
-        notes: Mapping[str, Iterable[str]] | None = None,
-        quantity: str = "AUC",
-    ) -> None:
-        super().__init__(curves, notes)
-        self.quantity = quantity
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
-        *,
-        level: float = 0.95,
-        name: str | None = None,
-        ax: Any = None,
-        method: Any = "auto",
-        prior: Any = None,
-        groups: Any = None,
-        sample_weight: Any = None,
-        pos_label: Any = None,
-        multi_class: Any = "ovo",
-        **kwargs: Any,
-    ) -> Self:
-        """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
-
-        Parameters
-        ----------
-        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
-            An `Analysis` has its data and options already: leave them out.
-        X, y, method, prior, groups, sample_weight, pos_label, multi_class
-            As in `auc_posterior`.
-        level : float
-            Level of the interval.
-        name : str, optional
-            Name of a single model; its class by default.
-        ax, **kwargs
-            As in `plot`.
-        """
-        options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
-        models = style.analyses(estimator, X, y, options, name)
-        posteriors = {key: analysis.auc for key, analysis in models.items()}
-        style.emit_warnings(models)
-        return cls.from_posterior(posteriors, level=level, ax=ax, **kwargs)
+    quantity: str = "AUC"
 
     @classmethod
     def from_posterior(
@@ -113,10 +67,12 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
         Parameters
         ----------
         posterior : AUCPosterior, or a dict or list of them
+        level : float
+            Level of the interval.
         name : str or list of str, optional
             Name of the posterior, or of each in a list.
-        level, ax, **kwargs
-            As in `from_estimator`.
+        ax, **kwargs
+            As in `plot`.
         """
         posteriors = style.named_posteriors(posterior, AUCPosterior, "foldless.auc_posterior", name)
         within = window(list(posteriors.values()))
@@ -126,15 +82,9 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
         return cls(curves, notes, "average AUC" if averages else "AUC").plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> Self:
-        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
+        """Draw on `ax` or on new axes; the line at 0.5 only where it is in view and `plot_chance_level` is true.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        plot_chance_level : bool
-            Whether to draw the line at 0.5, where it is in view.
-        **kwargs
-            Passed to ``ax.plot`` for the line of each density, such as ``color``.
+        `kwargs` are passed to ``ax.plot`` for the line of each density, such as ``color``. Returns the display.
         """
         n = len(self.curves)
         look = {"color": "C0", "linewidth": 1.5, **kwargs}
@@ -166,7 +116,7 @@ class AUCPosteriorDisplay(style.ModelsDisplay):
 
 
 def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-    """Line, shaded interval, bar of the interval and dot at the mean of one density."""
+    """Line, shaded area, bar of the interval and dot at the mean of one density."""
     (x, y), (shaded_x, shaded_y) = curve.outline, curve.shaded
     scale = TALL / float(np.max(curve.heights))
     (line,) = ax.plot(x, base + scale * y, **look)
@@ -176,15 +126,16 @@ def _draw_row(ax: Any, base: float, curve: DensityCurve, look: dict[str, Any]) -
 
 
 CELL = 0.95  # inches
-CLASS_LETTERS = 14  # in one line
-MOST_WRITTEN = 12  # classes up to which figures fit into the cells
+CLASS_LETTERS = 14  # per line
+MOST_WRITTEN = 12  # with more classes, numbers do not fit into the cells
 
 
-class PairwiseAUCDisplay(style.Display):
-    """Mean AUC of each two classes by colour, with its credible interval written into the cell.
+@dataclass(repr=False, eq=False)
+class PairwiseAUCDisplay(style.PosteriorDisplay):
+    """Mean AUC of each pair of classes by colour, with its credible interval written into the cell.
 
-    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
-    symmetric, so only its lower half is drawn. The notes of the posterior are written under the axes.
+    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The matrix is
+    symmetric, so only its lower half is drawn.
 
     Parameters
     ----------
@@ -195,14 +146,13 @@ class PairwiseAUCDisplay(style.Display):
         Level of the intervals.
     title : str, optional
     notes : tuple of str, optional
-        What a reader of the numbers must know.
+        Written under the axes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
+    ax_, figure_, notes_ : axes, figure, and the text under the axes or None
     im_ : the image
     text_ : array of shape (K, K) with the texts of the cells, None where there are none
-    notes_ : text under the axes, or None
 
     Examples
     --------
@@ -217,57 +167,22 @@ class PairwiseAUCDisplay(style.Display):
     (3, 3)
     """
 
-    def __init__(
-        self,
-        mean: Floats,
-        low: Floats,
-        high: Floats,
-        classes: Sequence[Any],
-        *,
-        level: float = 0.95,
-        title: str = "",
-        notes: Iterable[str] = (),
-    ) -> None:
-        self.mean, self.low, self.high = (np.asarray(m, dtype=np.float64) for m in (mean, low, high))
-        self.classes, self.level, self.title, self.notes = tuple(classes), level, title, tuple(notes)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any = None,
-        y: Any = None,
-        *,
-        level: float = 0.95,
-        ax: Any = None,
-        prior: Any = None,
-        sample_weight: Any = None,
-        multi_class: Any = "ovo",
-        **kwargs: Any,
-    ) -> Self:
-        """Compute and draw the matrix of a fitted classifier of more than two classes, from its training data.
-
-        Parameters
-        ----------
-        estimator : fitted linear classifier or Pipeline ending in one, or its Analysis without the data and options
-        X, y, prior, sample_weight, multi_class
-            As in `auc_posterior`; `multi_class` chooses the average that the title names.
-        level : float
-            Level of the intervals.
-        ax, **kwargs
-            As in `plot`.
-        """
-        options = Options(sample_weight=sample_weight, prior=prior, multi_class=multi_class)
-        models = style.analyses(estimator, X, y, options, "")
-        (analysis,) = models.values()
-        posterior = analysis.auc
-        style.emit_warnings(models)
-        return cls.from_posterior(posterior, level=level, ax=ax, **kwargs)
+    mean: Floats
+    low: Floats
+    high: Floats
+    classes: Sequence[Any]
+    _: KW_ONLY
+    level: float = 0.95
+    title: str = ""
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_posterior(cls, posterior: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw the matrix of a `MulticlassAUCPosterior`; the other parameters as in `from_estimator`."""
-        (post,) = style.named_posteriors([posterior], MulticlassAUCPosterior, "foldless.auc_posterior").values()
+        """Draw the matrix of a `MulticlassAUCPosterior`, with intervals at `level`; the rest as in `plot`."""
+        posteriors = style.named_posteriors(posterior, MulticlassAUCPosterior, "foldless.auc_posterior")
+        if len(posteriors) > 1:
+            raise InputError(f"the matrix is that of one classifier, got {len(posteriors)}: draw one after another.")
+        (post,) = posteriors.values()
         low, high = post.pairwise.interval(level)
         what = "mean over pairs" if post.multi_class == "ovo" else "mean against the rest"
         title = f"AUC on new data\n{what}: {words.estimate(post.mean, *post.interval(level))}"
@@ -275,15 +190,9 @@ class PairwiseAUCDisplay(style.Display):
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, *, cmap: Any = "viridis", colorbar: bool = True, **kwargs: Any) -> Self:
-        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
+        """Draw on `ax` or on new axes, in the colours of `cmap`, with a colour bar unless `colorbar` is false.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        cmap : str or matplotlib colormap
-        colorbar : bool
-        **kwargs
-            Passed to ``ax.imshow``, such as ``vmin``.
+        `kwargs` are passed to ``ax.imshow``, such as ``vmin``. Returns the display.
         """
         K = len(self.classes)
         side = CELL * min(max(K, 3), MOST_WRITTEN)

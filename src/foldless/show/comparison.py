@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from foldless import words
 from foldless.cards.drawing import MARGIN, TAIL, DensityCurve, density_curve
-from foldless.checks import Floats
 from foldless.comparison.answers import Comparison, compare
 from foldless.plan.learning import LearningCurve, learning_curve
 from foldless.show import style
@@ -19,6 +19,7 @@ A_BETTER, EQUAL, B_BETTER = "C0", style.FAINT, "C1"
 GREY, BLACK = "#57606a", "#24292f"
 
 
+@dataclass(repr=False, eq=False)
 class ComparisonDisplay(style.Display):
     """A `Comparison`, drawn: the density of the difference in three colours, its mean and its interval.
 
@@ -34,95 +35,75 @@ class ComparisonDisplay(style.Display):
         Probabilities that a is better, that both are equal within the rope, and that b is better.
     names : (str, str)
     notes : tuple of str
+        Written under the axes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
+    ax_, figure_, notes_ : axes, figure, and the text under the axes or None
     line_, interval_, point_ : the density, the bar of the interval, the dot at the mean
-    fills_ : the areas of b better, equal and a better, from left to right; those that are empty are left out
+    fills_ : the areas of b better, equal and a better, from left to right; empty areas are left out
     rope_ : lines at the ends of the rope; one line at 0 without a rope
     labels_ : the three probabilities above the axes, from left to right
-    notes_ : text under the axes, or None
 
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.preprocessing import scale
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = scale(X[:100, :10]), y[:100]
-    >>> models = [LogisticRegression(C=C).fit(X, y) for C in (0.001, 1.0)]
-    >>> display = fl.ComparisonDisplay.from_estimators(*models, X, y, rope=0.01)
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = [RidgeClassifier(alpha).fit(X, y == 1) for alpha in (1.0, 100.0)]
+    >>> display = fl.ComparisonDisplay.from_estimators(*models, X, y == 1, rope=0.01)
     >>> len(display.labels_)
     3
     """
 
-    def __init__(
-        self,
-        curve: DensityCurve,
-        rope: float,
-        shares: tuple[float, float, float],
-        names: tuple[str, str] = ("a", "b"),
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.curve, self.rope, self.shares, self.names, self.notes = curve, rope, shares, names, tuple(notes)
+    curve: DensityCurve
+    rope: float
+    shares: tuple[float, float, float]
+    names: tuple[str, str] = ("a", "b")
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_estimators(
         cls, a: Any, b: Any, X: Any = None, y: Any = None, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Compare two fitted classifiers on their training data, and draw the answer.
+        """Compare two fitted classifiers by `compare(a, b, X, y, **kwargs)`, and draw the result.
 
-        Parameters
-        ----------
-        a, b, X, y
-            As in `compare`.
-        level : float
-            Level of the interval.
-        ax : matplotlib axes, optional
-        **kwargs
-            Passed to `compare`: rope, method, prior, groups, sample_weight, pos_label, names.
+        The keywords are rope, method, prior, groups, sample_weight, pos_label and names; `level` is that of the
+        interval, `ax` the axes to draw on.
         """
         return cls.from_comparison(compare(a, b, X, y, **kwargs), level=level, ax=ax)
 
     @classmethod
     def from_comparison(cls, comparison: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a comparison that was computed before; `ax` and the rest as in `plot`."""
+        """Draw a `Comparison` with its interval at `level`; the rest as in `plot`."""
         comparison = style.of_kind(comparison, Comparison, "foldless.compare(a, b, X, y)")
         shares = comparison.difference.beyond(comparison.rope)
         display = cls(_curve(comparison, level), comparison.rope, shares, comparison.names, comparison.notes)
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        **kwargs
-            Passed to ``ax.plot`` for the line of the density, such as ``color``.
-        """
+        """Draw on `ax` or on new axes; `kwargs` are passed to ``ax.plot`` for the density. Returns the display."""
         with self._axes(ax, 6.4, 3.0) as axes:
             (self.line_,) = axes.plot(*self.curve.outline, **{"color": GREY, "linewidth": 1.3, **kwargs})
-            self.fills_ = [axes.fill_between(x, 0, y, **look) for (x, y), look in self._areas()]
+            self.fills_ = self._fill()
             ends = (-self.rope, self.rope) if self.rope else (0.0,)
             self.rope_ = [axes.axvline(end, **style.DASHED) for end in ends]
             self.interval_, self.point_ = style.mean_and_interval(axes, self.curve, 0, {"color": GREY}, BLACK)
             self._label()
         return self
 
-    def _areas(self) -> list[tuple[tuple[Floats, Floats], dict[str, Any]]]:
-        """Outline and look of the areas of b better, equal and a better, as far as they are in view."""
+    def _fill(self) -> list[Any]:
+        """The areas where b is better, both are equal, and a is better, if they are in view."""
         low, high = float(self.curve.edges[0]), float(self.curve.edges[-1])
         ends = [low, *np.clip([-self.rope, self.rope], low, high), high]
-        parts = zip(ends[:-1], ends[1:], (B_BETTER, EQUAL, A_BETTER), strict=True)
-        return [
-            (self.curve.between(left, right), {"color": colour, "alpha": 0.35, "linewidth": 0})
-            for left, right, colour in parts
-            if left < right
-        ]
+        fills = []
+        for left, right, colour in zip(ends[:-1], ends[1:], (B_BETTER, EQUAL, A_BETTER), strict=True):
+            if left < right:
+                x, y = self.curve.between(left, right)
+                fills.append(self.ax_.fill_between(x, 0, y, color=colour, alpha=0.35, linewidth=0))
+        return fills
 
     def _label(self) -> None:
         a, equal, b = self.shares
@@ -142,22 +123,23 @@ class ComparisonDisplay(style.Display):
 
 
 def _curve(comparison: Comparison, level: float) -> DensityCurve:
-    """Density over bins that show the whole law, 0 and the rope."""
-    law, rope = comparison.difference, comparison.rope
-    low, high = (float(end) for end in law.ppf(np.array([TAIL, 1 - TAIL])))
+    """Density over a window that shows nearly all of the difference, 0 and the rope."""
+    difference, rope = comparison.difference, comparison.rope
+    low, high = (float(end) for end in difference.ppf(np.array([TAIL, 1 - TAIL])))
     low, high = min(low, -1.2 * rope, 0.0), max(high, 1.2 * rope, 0.0)
     pad = max(MARGIN * (high - low), (NARROWEST_DIFFERENCE - (high - low)) / 2)
-    return density_curve(law, level, (low - pad, high + pad), DIFFERENCE_BINS)
+    return density_curve(difference, level, (low - pad, high + pad), DIFFERENCE_BINS)
 
 
-ROOM = 1.12  # beside the first and the last point, as a factor
+ROOM = 1.12  # factor by which the axis extends beyond the first and the last point
 
 
+@dataclass(repr=False, eq=False)
 class LearningCurveDisplay(style.Display):
     """A learning curve, drawn: mean and interval of the AUC against the number of training rows.
 
-    Make it with `from_estimator` or `from_curve`; the constructor takes the numbers themselves. The band is what is
-    known today; the short bars at the points are as long as the interval of `auc_posterior` will be with so many rows.
+    Make it with `from_estimator` or `from_curve`; the constructor takes the numbers themselves. The band shows what is
+    known today; the bars show how long the interval of `auc_posterior` will be with that many rows.
 
     Parameters
     ----------
@@ -166,75 +148,54 @@ class LearningCurveDisplay(style.Display):
     half_widths : sequence of float
     level : float
     notes : tuple of str
+        Written under the axes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
+    ax_, figure_, notes_ : axes, figure, and the text under the axes or None
     line_, band_, bars_, chance_level_ : artists
-    notes_ : text under the axes, or None
 
     Examples
     --------
     >>> import matplotlib; matplotlib.use("Agg")
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import RidgeClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
-    >>> display = fl.LearningCurveDisplay.from_estimator(RidgeClassifier().fit(X, y), X, y)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> display = fl.LearningCurveDisplay.from_estimator(RidgeClassifier().fit(X, y == 1), X, y == 1)
     >>> display.line_.get_xdata().tolist()
-    [60, 120, 300]
+    [150, 300, 750]
     """
 
-    def __init__(
-        self,
-        rows: Sequence[int],
-        mean: Sequence[float],
-        low: Sequence[float],
-        high: Sequence[float],
-        half_widths: Sequence[float],
-        level: float = 0.95,
-        notes: tuple[str, ...] = (),
-    ) -> None:
-        self.rows, self.half_widths = tuple(rows), tuple(half_widths)
-        self.mean, self.low, self.high = tuple(mean), tuple(low), tuple(high)
-        self.level, self.notes = level, tuple(notes)
+    rows: Sequence[int]
+    mean: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    half_widths: Sequence[float]
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: Any = None, y: Any = None, *, level: float = 0.95, ax: Any = None, **kwargs: Any
     ) -> Self:
-        """Compute and draw the learning curve of a fitted classifier.
+        """Draw the curve of a fitted classifier as computed by `learning_curve(estimator, X, y, **kwargs)`.
 
-        Parameters
-        ----------
-        estimator, X, y
-            As in `learning_curve`.
-        level : float
-            Level of the band.
-        ax : matplotlib axes, optional
-        **kwargs
-            Passed to `learning_curve`: factors, prior, groups, sample_weight, pos_label.
+        The keywords are factors, prior, groups, sample_weight and pos_label; `level` is that of the band, `ax` the
+        axes to draw on.
         """
         return cls.from_curve(learning_curve(estimator, X, y, **kwargs), level=level, ax=ax)
 
     @classmethod
     def from_curve(cls, curve: Any, *, level: float = 0.95, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw a curve that was computed before; `ax` and the rest as in `plot`."""
+        """Draw a `LearningCurve` with its band at `level`; the rest as in `plot`."""
         curve = style.of_kind(curve, LearningCurve, "foldless.learning_curve")
         points = curve.summary(level)["points"]
         mean, low, high = ([p[name] for p in points] for name in ("auc", "low", "high"))
         return cls(curve.rows, mean, low, high, curve.half_widths, level, curve.notes).plot(ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
-        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
-
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        **kwargs
-            Passed to ``ax.plot`` for the line, such as ``color``.
-        """
+        """Draw on `ax` or on new axes; `kwargs` are passed to ``ax.plot`` for the line. Returns the display."""
         line = {"color": "C0", "marker": "o", "markeredgecolor": "white", "label": "AUC to expect", **kwargs}
         band = {"alpha": style.BAND, "linewidth": 0, "label": f"{words.percent(self.level)} interval, today"}
         bars = {"elinewidth": 1.5, "capsize": 4, "label": "95 % interval with so many rows"}

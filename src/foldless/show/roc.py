@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from foldless import words
-from foldless.analysis import Analysis, Options
+from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.model.steps import is_estimator, why_unknown
@@ -17,31 +17,17 @@ from foldless.results.error import ErrorPosterior
 from foldless.results.roc import PointInterval, ROCPosterior
 from foldless.show import style
 
-# ---- The numbers of a ROC picture: a curve with its band, and the operating point on it.
-
 # Dense at the left, where good curves rise.
 FPR = np.unique(np.concatenate([[0.0], np.geomspace(1e-6, 0.05, 60), np.linspace(0.05, 1.0, 96)]))
-
-
-@dataclass(frozen=True)
-class OperatingPoint:
-    """False and true positive rate at a threshold, each with its interval."""
-
-    fpr: PointInterval
-    tpr: PointInterval
-    threshold: float
-
-    @classmethod
-    def of(cls, post: ErrorPosterior, level: float) -> OperatingPoint:
-        """Read off the rates at a threshold."""
-        low, high = post.specificity.interval(level)
-        fpr = PointInterval(1 - post.specificity.mean, 1 - high, 1 - low)
-        return cls(fpr, PointInterval(post.sensitivity.mean, *post.sensitivity.interval(level)), post.threshold)
+# Leaves a square for the curve. Axes of fixed aspect would always be square, but the layout engines of matplotlib
+# then cut off the notes below them.
+SIZE = 5.4, 5.3
+Threshold = float | Literal["own"] | None
 
 
 @dataclass(frozen=True, eq=False)
 class ROCCurve:
-    """Mean curve and band over `fpr`, the area under it, and where the classifier stands on it."""
+    """Mean curve and band over `fpr`, the area under it, and the rates at the operating point."""
 
     fpr: Floats
     mean: Floats
@@ -49,41 +35,33 @@ class ROCCurve:
     high: Floats
     level: float
     area: PointInterval
-    point: OperatingPoint | None = None
+    point: ErrorPosterior | None = None
 
     @classmethod
-    def of(cls, roc: ROCPosterior, level: float, error: ErrorPosterior | None = None) -> ROCCurve:
+    def of(cls, roc: ROCPosterior, level: float, point: ErrorPosterior | None = None) -> ROCCurve:
         """Evaluate a posterior on the grid of the picture."""
-        point = None if error is None else OperatingPoint.of(error, level)
         return cls(FPR, roc.mean(FPR), *roc.band(FPR, level), level, roc.partial_auc(1.0, level), point)
 
 
-# Leaves a square for the curve. An axes of fixed aspect would be square everywhere, but the layout engines of
-# matplotlib then cut off what stands below it: the notes.
-SIZE = 5.4, 5.3
-
-
 class ROCPosteriorDisplay(style.ModelsDisplay):
-    """Posterior of the ROC curve, drawn: mean, credible band, operating point, line of chance.
+    """Posterior of the ROC curve, drawn: mean, credible band, operating point, chance line.
 
-    Made by `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band
-    holds each point of the curve with the given probability. The notes of the posteriors are written under
-    the axes.
+    Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band contains
+    each point of the curve with the given probability.
 
     Parameters
     ----------
     curves : dict of ROCCurve
         The curve of each model, by name.
     notes : dict of tuple of str, optional
-        What a reader of each model's curve must know.
+        Notes on each model, written under the axes.
 
     Attributes
     ----------
-    ax_, figure_ : matplotlib axes and figure
+    ax_, figure_, notes_ : axes, figure, and the text under the axes or None
     lines_, bands_, points_ : lists of artists, one per model; a point is None where there is no threshold
     line_, band_, point_ : the first of each
     chance_level_ : the diagonal, or None
-    notes_ : text under the axes, or None
 
     Examples
     --------
@@ -105,54 +83,36 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
         X: Any = None,
         y: Any = None,
         *,
+        threshold: Threshold = "own",
         level: float = 0.95,
-        threshold: float | Literal["own"] | None = "own",
-        name: str | None = None,
-        ax: Any = None,
-        method: Any = "auto",
-        prior: Any = None,
-        groups: Any = None,
-        sample_weight: Any = None,
-        pos_label: Any = None,
         **kwargs: Any,
     ) -> Self:
         """Compute and draw the curve of a fitted classifier, or of each in a dict of them, from its training data.
 
         Parameters
         ----------
-        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
-            An `Analysis` has its data and options already: leave them out.
-        X, y, method, prior, groups, sample_weight, pos_label
-            As in `auc_posterior`.
-        level : float
-            Level of the band and of the intervals.
+        estimator, X, y
+            As in `AUCPosteriorDisplay.from_estimator`.
         threshold : float, "own" or None
             Value of ``decision_function`` at which the operating point is drawn. "own" is where ``predict`` changes
-            from one class to the other, mostly 0; bare weights have no threshold of their own. None draws no point.
-        name : str, optional
-            Name of a single model; its class by default.
-        ax, **kwargs
-            As in `plot`.
+            from one class to the other, usually 0; bare weights have no threshold of their own. None draws no point.
+        level : float
+            Level of the band and of the intervals.
+        **kwargs
+            `name`, `ax` and options as in `AUCPosteriorDisplay.from_estimator`; the rest as in `plot`.
         """
-        models = style.analyses(estimator, X, y, Options(groups, sample_weight, pos_label, prior, method), name)
+        models, look = style.analyses(estimator, X, y, **kwargs)
         curves = {key: analysis.roc for key, analysis in models.items()}
         points = {key: rates for key, a in models.items() if (rates := _rates_at(a, threshold)) is not None}
         style.emit_warnings(models)
         display = cls._of(curves, points, level)
         if threshold == "own":
-            display.notes = {key: display.notes[key] + _why_no_point(a.estimator) for key, a in models.items()}
-        return display.plot(ax, **kwargs)
+            display.notes = {key: (*display.notes[key], *_why_no_point(a.estimator)) for key, a in models.items()}
+        return display.plot(**look)
 
     @classmethod
     def from_posterior(
-        cls,
-        posterior: Any,
-        *,
-        operating_point: Any = None,
-        level: float = 0.95,
-        name: Any = None,
-        ax: Any = None,
-        **kwargs: Any,
+        cls, posterior: Any, *, operating_point: Any = None, level: float = 0.95, name: Any = None, **kwargs: Any
     ) -> Self:
         """Draw posteriors that were computed before.
 
@@ -161,13 +121,11 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
         posterior : ROCPosterior, or a dict or list of them
         operating_point : ErrorPosterior, or a dict of them by the names of the curves, optional
             The rates at a threshold.
-        name : str or list of str, optional
-            Name of the posterior, or of each in a list.
-        level, ax, **kwargs
-            As in `from_estimator`.
+        level, name, ax, **kwargs
+            As in `AUCPosteriorDisplay.from_posterior`.
         """
         curves = style.named_posteriors(posterior, ROCPosterior, "foldless.roc_posterior", name)
-        return cls._of(curves, _named_points(operating_point, curves), level).plot(ax, **kwargs)
+        return cls._of(curves, _named_points(operating_point, curves), level).plot(**kwargs)
 
     @classmethod
     def _of(cls, rocs: Mapping[str, ROCPosterior], points: Mapping[str, ErrorPosterior], level: float) -> Self:
@@ -175,15 +133,9 @@ class ROCPosteriorDisplay(style.ModelsDisplay):
         return cls(curves, {key: (*roc.notes, *getattr(points.get(key), "notes", ())) for key, roc in rocs.items()})
 
     def plot(self, ax: Any = None, *, plot_chance_level: bool = True, **kwargs: Any) -> Self:
-        """Draw on the given axes, or on new ones, and return the display with the artists in its attributes.
+        """Draw on `ax` or on new axes, with the diagonal of chance unless `plot_chance_level` is false.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-        plot_chance_level : bool
-            Whether to draw the diagonal.
-        **kwargs
-            Passed to ``ax.plot`` for each mean curve, such as ``color``.
+        `kwargs` are passed to ``ax.plot`` for each mean curve, such as ``color``. Returns the display.
         """
         with self._axes(ax, *SIZE) as axes:
             self.chance_level_ = style.chance_line(axes, (0, 1), (0, 1)) if plot_chance_level else None
@@ -203,31 +155,29 @@ def _draw_curve(ax: Any, name: str, curve: ROCCurve, look: dict[str, Any]) -> tu
     (line,) = ax.plot(curve.fpr, curve.mean, **{"linewidth": 2, "label": label, "zorder": 3, **look})
     band_look = {"alpha": style.BAND, "linewidth": 0, "label": f"{words.percent(curve.level)} band", "zorder": 2}
     band = ax.fill_between(curve.fpr, curve.low, curve.high, color=line.get_color(), **band_look)
-    return line, band, None if curve.point is None else _draw_point(ax, curve.point, line.get_color())
+    return line, band, None if curve.point is None else _draw_point(ax, curve.point, curve.level, line.get_color())
 
 
-def _draw_point(ax: Any, point: OperatingPoint, colour: Any) -> Any:
+def _draw_point(ax: Any, rates: ErrorPosterior, level: float, colour: Any) -> Any:
     """A dot with a bar for each of its two intervals."""
     look = {"color": colour, "markersize": 7, "markeredgecolor": "white", "elinewidth": 1.2, "zorder": 4}
-    bars = {"xerr": _lengths(*point.fpr), "yerr": _lengths(*point.tpr)}
-    label = f"at threshold {point.threshold:g}"
-    return ax.errorbar(point.fpr.mean, point.tpr.mean, fmt="o", label=label, **bars, **look)
+    (low, high), sensitivity = rates.specificity.interval(level), rates.sensitivity
+    fpr, tpr = 1 - rates.specificity.mean, sensitivity.mean
+    bars = {"xerr": _lengths(fpr, 1 - high, 1 - low), "yerr": _lengths(tpr, *sensitivity.interval(level))}
+    return ax.errorbar(fpr, tpr, fmt="o", label=f"at threshold {rates.threshold:g}", **bars, **look)
 
 
 def _lengths(mean: float, low: float, high: float) -> Floats:
-    """Lengths of a bar below and above; rounding could put a mean a hair outside, which matplotlib refuses."""
+    """Lengths of a bar below and above the mean; rounding may make one slightly negative, which matplotlib rejects."""
     return np.maximum([[mean - low], [high - mean]], 0.0)
 
 
-def _rates_at(analysis: Analysis, threshold: float | Literal["own"] | None) -> ErrorPosterior | None:
+def _rates_at(analysis: Analysis, threshold: Threshold) -> ErrorPosterior | None:
     """The rates at a threshold; None where no point is to be drawn."""
-    if threshold is None or (threshold == "own" and not _has_threshold(analysis.estimator)):
-        return None
-    return analysis.error(None if threshold == "own" else threshold)
-
-
-def _has_threshold(estimator: Any) -> bool:
-    return is_estimator(estimator) and why_unknown(estimator) is None
+    if threshold == "own":
+        known = is_estimator(analysis.estimator) and why_unknown(analysis.estimator) is None
+        return analysis.error() if known else None
+    return None if threshold is None else analysis.error(threshold)
 
 
 def _why_no_point(estimator: Any) -> tuple[str, ...]:

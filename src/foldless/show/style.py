@@ -1,12 +1,14 @@
-"""What the displays share: axes, the line of chance, legends, notes under the axes, and names of models."""
+"""What the displays share: their base, axes, the chance line, legends, notes under the axes, and names of models."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
 
 from foldless.analysis import Analysis, Options, analysed
 from foldless.cards.drawing import DensityCurve
@@ -18,9 +20,9 @@ BAND = 0.2  # opacity of intervals and bands
 DASHED = {"color": FAINT, "linewidth": 1, "linestyle": (0, (4, 4))}
 NOTE_SIZE = 8.0
 NOTE_LINE = 1.35 * NOTE_SIZE / 72  # inches
-LETTER = 0.54  # mean width of a letter, in units of the size of the font
-SLIMMEST = 30  # letters; narrower notes would be a column of single words
-# Marks of what is on the axes already, so that a second picture on them adds to it.
+LETTER = 0.54  # mean width of a letter, in units of the font size
+FEWEST_LETTERS = 30  # per line; narrower notes would be a column of single words
+# Ids of artists that a second display on the same axes adds to instead of drawing them again.
 NOTES, CHANCE = "foldless-notes", "foldless-chance"
 
 
@@ -28,9 +30,9 @@ NOTES, CHANCE = "foldless-notes", "foldless-chance"
 
 
 class Display:
-    """Base of the displays: the constructor takes numbers, `plot` draws them and keeps the artists as attributes.
+    """Base of the displays: the constructor takes numbers, `plot` draws them and stores the artists as attributes.
 
-    `notes` is what a reader must know: a tuple, or a dict of tuples by the name of the model.
+    `notes` are written under the axes: a tuple, or a dict of tuples by model name.
     """
 
     notes: Any
@@ -40,19 +42,55 @@ class Display:
 
     @contextmanager
     def _axes(self, ax: Any, width: float, height: float) -> Iterator[Any]:
-        """The axes to draw on, those given or new ones; the notes are written under the finished picture."""
+        """The axes to draw on, given or new; on exit the notes are written under the finished picture."""
         notes = merged_notes(self.notes) if isinstance(self.notes, Mapping) else list(self.notes)
         self.figure_, self.ax_ = _axes_for(ax, width, height, notes)
         yield self.ax_
         self.notes_ = _write_notes(self.ax_, notes)
 
 
-class ModelsDisplay(Display):
+class PosteriorDisplay(Display):
+    """Base of the displays of posteriors: what `from_posterior` draws can also be computed from a classifier."""
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any = None, y: Any = None, *, name: str | None = None, ax: Any = None, **kwargs: Any
+    ) -> Self:
+        """Compute and draw the posterior of a fitted classifier, or of each in a dict of them, from its training data.
+
+        Parameters
+        ----------
+        estimator : fitted linear classifier, Pipeline ending in one, weights, Analysis, or a dict of them by name
+            An `Analysis` has its data and options already: leave them out.
+        X, y
+            As in `auc_posterior`.
+        name : str, optional
+            Name of a single model; its class by default.
+        ax : matplotlib axes, optional
+        **kwargs
+            Options of `auc_posterior` (method, prior, groups, sample_weight, pos_label, multi_class); `level` and the
+            rest as in `from_posterior`.
+        """
+        models, rest = analyses(estimator, X, y, name=name, **kwargs)
+        posteriors = {key: analysis.auc for key, analysis in models.items()}
+        emit_warnings(models)
+        return cls.from_posterior(posteriors, ax=ax, **rest)
+
+    @classmethod
+    @abstractmethod
+    def from_posterior(cls, posterior: Any, *, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw a posterior that was computed before, or several by name."""
+
+
+@dataclass(repr=False, eq=False)
+class ModelsDisplay(PosteriorDisplay):
     """Base of the displays of several models: one curve for each, by name."""
 
-    def __init__(self, curves: Mapping[str, Any], notes: Mapping[str, Iterable[str]] | None = None) -> None:
-        self.curves = dict(curves)
-        self.notes = {name: tuple((notes or {}).get(name, ())) for name in self.curves}
+    curves: Mapping[str, Any]
+    notes: Mapping[str, Iterable[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.notes = {name: tuple(self.notes.get(name, ())) for name in self.curves}
 
 
 # ---- axes, lines and legends
@@ -76,7 +114,7 @@ def _axes_for(ax: Any, width: float, height: float, notes: list[str]) -> tuple[A
 
 
 def chance_line(ax: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
-    """The dashed line of a useless classifier, drawn once however many pictures share the axes."""
+    """The dashed line of a useless classifier, drawn once even if several displays share the axes."""
     for line in ax.lines:
         if line.get_gid() == CHANCE:
             return line
@@ -85,7 +123,7 @@ def chance_line(ax: Any, x: tuple[float, float], y: tuple[float, float]) -> Any:
 
 
 def mean_and_interval(ax: Any, curve: DensityCurve, height: float, bar: dict[str, Any], dot: Any) -> tuple[Any, Any]:
-    """A bar for the interval of a density and a dot at its mean, also where they touch the edge of the axes."""
+    """A bar for the interval of a density and a dot at its mean, not clipped at the edge of the axes."""
     look = {"linewidth": 4, "solid_capstyle": "butt", "clip_on": False, "zorder": 3, **bar}
     (interval,) = ax.plot([curve.low, curve.high], [height, height], **look)
     look = {"markersize": 7, "markeredgecolor": "white", "clip_on": False, "zorder": 4}
@@ -94,7 +132,7 @@ def mean_and_interval(ax: Any, curve: DensityCurve, height: float, bar: dict[str
 
 
 def legend(ax: Any, **where: Any) -> None:
-    """Each label once, the line of chance last, and no formulas in names; nothing where there is no label."""
+    """A legend with each label once, the chance line last, and no formulas in names; none if there are no labels."""
     handles: dict[str, Any] = {}
     for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
         handles.setdefault(label, handle)
@@ -106,13 +144,13 @@ def legend(ax: Any, **where: Any) -> None:
 
 
 def without_formulas(texts: Iterable[Any]) -> None:
-    """A dollar sign in a name is a dollar sign, not the start of a formula."""
+    """Show a dollar sign in a name as it is, not as the start of a formula."""
     for text in texts:
         text.set_parse_math(False)
 
 
 def open_frame(ax: Any, *, left: bool = True) -> None:
-    """No lines at the top and the right, nor at the left if that axis has no numbers."""
+    """Hide the lines at the top and on the right; also on the left if that axis has no numbers."""
     hidden = ("top", "right") if left else ("top", "right", "left")
     ax.spines[list(hidden)].set_visible(False)
 
@@ -126,7 +164,7 @@ def capital(text: str) -> str:
 
 
 def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
-    """Each note once; with several models, a note that does not concern them all says whose it is."""
+    """Each note once; with several models, a note that does not apply to all of them names its models."""
     owners: dict[str, list[str]] = {}
     for name, own in notes.items():
         for note in dict.fromkeys(own):
@@ -135,7 +173,7 @@ def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def _write_notes(ax: Any, notes: list[str]) -> Any:
-    """The notes under the label of the x axis, below those of earlier pictures; None without notes.
+    """The notes under the label of the x axis, below those of earlier displays; None without notes.
 
     They are part of the axes, so every layout engine and ``bbox_inches="tight"`` make room for them.
     """
@@ -155,20 +193,26 @@ def _write_notes(ax: Any, notes: list[str]) -> Any:
 
 
 def _wrapped(note: str, inches: float) -> list[str]:
-    letters = max(SLIMMEST, int(inches * 72 / (LETTER * NOTE_SIZE)))
+    letters = max(FEWEST_LETTERS, int(inches * 72 / (LETTER * NOTE_SIZE)))
     return textwrap.wrap(f"Note: {note}", letters, subsequent_indent="   ")
 
 
 # ---- one model or several, by name
 
 
-def analyses(estimator: Any, X: Any, y: Any, options: Options, name: str | None = None) -> dict[str, Analysis]:
-    """The analysis of a classifier under its name, or those of a dict of classifiers; given analyses are kept."""
+def analyses(
+    estimator: Any, X: Any, y: Any, *, name: str | None = None, **kwargs: Any
+) -> tuple[dict[str, Analysis], dict[str, Any]]:
+    """Analyses of one classifier or of a dict of them, by name, and the keywords that are not options of an analysis.
+
+    An `Analysis` is used as it is.
+    """
+    options = Options(**{f.name: kwargs.pop(f.name) for f in fields(Options) if f.name in kwargs})
     if not isinstance(estimator, Mapping):
-        return {name or _class_name(estimator): analysed(estimator, X, y, options)}
+        return {name or _class_name(estimator): analysed(estimator, X, y, options)}, kwargs
     if name is not None:
         raise InputError("name is for a single estimator: the keys of the dict are the names.")
-    return {str(key): analysed(each, X, y, options) for key, each in estimator.items()}
+    return {str(key): analysed(each, X, y, options) for key, each in estimator.items()}, kwargs
 
 
 def _class_name(model: Any) -> str:

@@ -1,4 +1,4 @@
-"""The parts of a report that fit clones: cross-validation beside the answer, and a search over the penalty."""
+"""The parts of a report that fit clones: a comparison with cross-validation, and a search over the penalty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foldless.show.report import page
 from foldless.show.report.parts import Case, Part
 from foldless.show.search import SearchDisplay, candidates_of
 
-# ---- The same question put to 5-fold cross-validation and to the paper's estimator.
+# ---- The answer compared with 5-fold cross-validation and the paper's estimator.
 
 FOLDS = 5
 REASON_LETTERS = 300
@@ -69,7 +69,7 @@ def _cross_validated(case: Case) -> dict[str, Any]:
 
 
 def _in_sample(case: Case) -> dict[str, Any]:
-    """CBAUC, the posterior mean of the paper's model on the training scores, and whether it can be believed."""
+    """CBAUC, the posterior mean of the paper's model on the training scores, and whether it can be trusted."""
     try:
         post, optimism = case.analysis.in_sample_auc()
     except FoldlessError as err:
@@ -115,37 +115,29 @@ def _comparison_picture(content: dict[str, Any], level: float) -> str:
 # ---- How the AUC depends on the strength of the penalty: a search without folds along C, or along alpha of ridge.
 
 DECADES = 3
-VALUES = {"shared": 4, "general": 2}  # in two decades: many where they share one factorisation
+FINE, COARSE = 4, 2  # values in two decades; more where they share one factorisation
 LEAST_GAIN = 0.0005
-FINE_AT_MOST = 2000  # rows; beyond, also a shared path takes its time
+FINE_AT_MOST = 2000  # rows; with more, even a shared factorisation is slow
 
 
 def search_part(case: Case) -> Part:
-    """The AUC at strengths around the present one, and whether another would be better."""
+    """The AUC at strengths around the present one, and whether another one would be better."""
     if not case.search:
         return Part.skipped("Not asked for (search=False).")
     if case.is_weights:
         return Part.skipped("Given weights have no penalty to vary.")
     model = getattr(case.analysis.estimator, "best_estimator_", case.analysis.estimator)
-    name, present = own_strength(model)
-    if name is None or present is None:
-        what = type(final_classifier(model)[0]).__name__
-        return Part.skipped(f"{what}, as it was fitted, has no penalty C or alpha that could be varied.")
-    return _searched(case, model, name, present)
-
-
-def own_strength(model: Any) -> tuple[str | None, float | None]:
-    """Full name and value of the strength of a classifier's penalty; (None, None) where there is none."""
     final, prefix = final_classifier(model)
     params = final.get_params(deep=False) if hasattr(final, "get_params") else {}
-    short = "alpha" if l2_strength(model) == f"{prefix}alpha" else "C"
-    if not is_strength(params.get(short)) or params.get("penalty", "") in (None, "none"):
-        return None, None
-    return prefix + short, float(params[short])
+    brief = "alpha" if l2_strength(model) == f"{prefix}alpha" else "C"
+    if not is_strength(params.get(brief)) or params.get("penalty", "") in (None, "none"):
+        reason = f"{type(final).__name__}, as it was fitted, has no penalty C or alpha that could be varied."
+        return Part.skipped(reason)
+    return _searched(case, model, prefix + brief, float(params[brief]))
 
 
 def grid_around(present: float, per_two_decades: int) -> list[float]:
-    """Values from a thousandth to a thousand times the present one, which is among them."""
+    """Values from a thousandth to a thousand times the present one, including it."""
     half = DECADES * per_two_decades // 2
     # Round factors, so that labels read 0.01 and 0.03 rather than 0.0316.
     factors = {10.0 ** (k / (per_two_decades / 2)) for k in range(-half, half + 1)}
@@ -159,21 +151,21 @@ def _searched(case: Case, model: Any, name: str, present: float) -> Part:
 
     a, options = case.analysis, case.analysis.options
     fine = l2_strength(model) == name and case.two_classes and len(a.y) <= FINE_AT_MOST
-    values = grid_around(present, VALUES["shared" if fine else "general"])
-    # A pipeline hands fit arguments only to a step that is named.
-    weight_argument = f"{final_classifier(model)[1]}sample_weight"
-    extra = {} if options.sample_weight is None else {weight_argument: options.sample_weight}
+    values = grid_around(present, FINE if fine else COARSE)
+    # A pipeline passes fit arguments only to the step that is named.
+    weights = {f"{final_classifier(model)[1]}sample_weight": options.sample_weight}
+    extra = {} if options.sample_weight is None else weights
     try:
         search = FoldlessSearch(clone(model), {name: values}, level=case.level)
         search.fit(a.X, _plain_labels(a.y), groups=options.groups, **extra)
-    except (FoldlessError, ValueError) as err:  # of the clones that are fitted: scikit-learn's own words
+    except (FoldlessError, ValueError) as err:  # the latter from scikit-learn, in the fit of a clone
         return Part(_impossible(err))
     content = _content(search, name, present, values)
     return Part(content, {"search": _search_picture(search, content)})
 
 
 def _plain_labels(y: Any) -> Any:
-    """Labels as scikit-learn fits them: it refuses numbers in an array of objects."""
+    """Labels as scikit-learn accepts them: it rejects numbers in an array of objects."""
     labels = checks.label_vector(y)
     return np.array(labels.tolist()) if labels.dtype == object else y
 
@@ -197,7 +189,7 @@ def _content(search: Any, name: str, present: float, values: list[float]) -> dic
 
 
 def _advice(content: dict[str, Any]) -> str:
-    """What to make of the search, in words."""
+    """What the search suggests, in words."""
     brief, present, best, optimism = (content[key] for key in ("brief", "present", "best", "optimism"))
     now, count = f"{brief} = {present['value']:g}", len(content["candidates"])
     if not np.isfinite(present["auc"]):
@@ -223,7 +215,7 @@ def _search_picture(search: Any, content: dict[str, Any]) -> str:
     candidates = replace(candidates_of(search, content["parameter"]), notes=())
 
     def draw(ax: Any) -> None:
-        if candidates.numeric:  # else values stand side by side
+        if candidates.numeric:  # otherwise values are placed side by side
             ax.axvline(present["value"], label=f"present {brief} = {present['value']:g}", **style.DASHED)
         display = SearchDisplay(candidates).plot(ax)
         if display.chosen_ is not None:

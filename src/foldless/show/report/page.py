@@ -1,4 +1,4 @@
-"""The page: the template filled in, pictures as inline SVG, and the versions of what the numbers rest on."""
+"""The page: the filled-in template, pictures as inline SVG, and the versions of the software behind the numbers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from foldless.errors import InputError
 from foldless.show import style
 from foldless.words import UNSAFE
 
-# ---- The page: the template filled in, with every name escaped.
+# ---- The filled-in template, with every name escaped.
 
 TEMPLATE = "page.html.j2"
 EXTRAS = ("jinja2", "matplotlib")
-MOST_CLASSES = 10  # up to which the matrix of pairs fits a page
+MOST_CLASSES = 10  # with more, the matrix of pairs does not fit the page
 
 
 def require_extras() -> None:
-    """Say what to install, before the work."""
+    """Raise an error that says what to install, before the work begins."""
     absent = [name for name in EXTRAS if find_spec(name) is None]
     if absent:
         raise InputError(f"a report needs {' and '.join(absent)}: pip install 'foldless[report]'.")
@@ -32,20 +32,34 @@ def require_extras() -> None:
 
 def rendered(summary: dict[str, Any], pictures: dict[str, str]) -> str:
     """The page from its content; everything but the pictures is escaped by the template engine."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
+
+    drawn = {name: Markup(markup) for name, markup in pictures.items()}
+    matrix = _matrix(summary["auc"]) if "pairwise" in summary["auc"] else None
+    template = _environment(escaped=True).get_template(TEMPLATE)
+    return str(template.render(s=summary, pictures=drawn, matrix=matrix))
+
+
+def filled_in_text(template: str, **values: Any) -> str:
+    """A template of plain text filled in, as one paragraph: its line breaks become spaces."""
+    environment = _environment(escaped=False)
+    source, _, _ = environment.loader.get_source(environment, template)
+    return str(environment.from_string(" ".join(source.split())).render(**values)).strip()
+
+
+def _environment(*, escaped: bool) -> Any:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader("foldless.show.report", "."),
-        autoescape=True,
+        autoescape=escaped,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters.update(FILTERS)
-    drawn = {name: Markup(markup) for name, markup in pictures.items()}
-    matrix = _matrix(summary["auc"]) if "pairwise" in summary["auc"] else None
-    return environment.get_template(TEMPLATE).render(s=summary, pictures=drawn, matrix=matrix)
+    environment.globals.update(counted=words.counted, estimate=words.estimate, quoted=words.quoted)
+    return environment
 
 
 def _span(row: dict[str, float]) -> str:
@@ -53,14 +67,14 @@ def _span(row: dict[str, float]) -> str:
 
 
 def _signed(weight: float) -> str:
-    """A weight with its sign; very small and very large ones with a power of ten."""
+    """A weight with its sign; very small and very large ones in scientific notation."""
     size = abs(weight)
     digits = f"{size:.3f}" if 0.001 <= size < 1000 else f"{size:.2e}"
     return ("+" if weight >= 0 else "\N{MINUS SIGN}") + digits
 
 
 def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
-    """The pairs of classes as a lower triangle, or where there are too many classes as a list, the weakest first."""
+    """The pairs of classes as a lower triangle, or with too many classes as a list, the weakest first."""
     classes = [str(label) for label in auc["classes"]]
     pairs = sorted(auc["pairwise"], key=lambda pair: pair["auc"])
     if len(classes) > MOST_CLASSES:
@@ -84,14 +98,14 @@ FILTERS: dict[str, Callable[[Any], str]] = {
 }
 
 
-# ---- Pictures by matplotlib as inline SVG that takes its colours and its letters from the page.
+# ---- Matplotlib pictures as inline SVG that takes its colours and fonts from the page.
 
 WIDE = 4.6  # inches: about as wide as a phone shows without scaling down
-# Placeholders that become variables of the style sheet; colours that nothing else in a picture has.
+# Placeholders for variables of the style sheet: colours that nothing else in a picture has.
 INK, ACCENT, PAPER = "#010203", "#040506", "#ffffff"
 COLOURS = {INK: "currentColor", ACCENT: "var(--accent)", PAPER: "var(--paper)", style.FAINT: "var(--faint)"}
 RC: dict[str, Any] = {
-    "svg.fonttype": "none",  # letters stay letters: small, sharp, and in the font of the page
+    "svg.fonttype": "none",  # text stays text: small, sharp, and in the font of the page
     "svg.hashsalt": "foldless",
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
@@ -112,10 +126,10 @@ RC: dict[str, Any] = {
 NO_METADATA = {"Date": None, "Creator": None, "Type": None, "Format": None}
 
 
-def svg(name: str, description: str, draw: Callable[[Any], None], height: float, width: float = WIDE) -> str:
-    """What `draw` puts on axes, as markup with a description for those who cannot see it.
+def svg(name: str, description: str, draw: Callable[[Any], object], height: float, width: float = WIDE) -> str:
+    """What `draw` draws on axes, as markup with a description for screen readers.
 
-    The user's own matplotlib settings do not matter, and identifiers carry `name`, as pictures share a page.
+    The user's own matplotlib settings have no effect, and ids start with `name`, as several pictures share a page.
     """
     import matplotlib.style
     from cycler import cycler
@@ -145,17 +159,17 @@ def _for_page(markup: str, name: str, description: str) -> str:
 
 
 def _size_alone(font: re.Match[str]) -> str:
-    """Of a font only its size; older versions of matplotlib write size and family together."""
+    """The size of a font without its family; older versions of matplotlib write the two together."""
     return f"font-size: {font[1]}" if font[1] else ""
 
 
-# ---- What the numbers rest on.
+# ---- The software behind the numbers.
 
 PACKAGES = ("foldless", "numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of what the numbers rest on."""
+    """Versions of Python and of the packages behind the numbers."""
     return {**{name: _version(name) for name in PACKAGES}, "Python": platform.python_version()}
 
 
@@ -167,7 +181,7 @@ def _version(name: str) -> str:
 
 
 def home() -> str | None:
-    """Where the project lives, as the installed package says; None where it does not."""
+    """The address of the project in the metadata of the installed package, or None."""
     try:
         places = metadata("foldless").get_all("Project-URL") or []
     except PackageNotFoundError:

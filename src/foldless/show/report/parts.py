@@ -1,4 +1,4 @@
-"""What is reported on, and the parts of a report that are read off its analysis."""
+"""The subject of a report, and the parts that are read off its analysis."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Part:
 
     @classmethod
     def skipped(cls, reason: str) -> Part:
-        """A part that does not apply, with the sentence that says why."""
+        """A part that does not apply, with the reason as a sentence."""
         return cls({"skipped": reason})
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What is reported on: an analysis, and how to show it; `names` are those of the columns of X, if they have any."""
+    """The subject of a report: an analysis, and how to show it; `names` are those of the columns of X, if any."""
 
     analysis: Analysis
     level: float
@@ -48,10 +48,10 @@ class Case:
 
     @classmethod
     def of(cls, analysis: Analysis, level: float, feature_names: Iterable[str] | None, seed: Any, search: bool) -> Case:
-        """Check what the parts will take for granted."""
+        """Check what the parts rely on."""
         level = checks.in_open_interval(level, "level")
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
-            raise InputError(f"seed must be a whole number from 0 on, got {seed!r}.")
+            raise InputError(f"seed must be a whole number from 0 to 2**32 - 1, got {seed!r}.")
         return cls(analysis, level, _names(feature_names, analysis.X), int(seed), bool(search))
 
     @property
@@ -60,12 +60,12 @@ class Case:
 
     @property
     def is_weights(self) -> bool:
-        """Whether it is a bare vector of weights, which cannot be fitted again."""
+        """Whether it is a bare weight vector, which cannot be refitted."""
         return not hasattr(self.analysis.estimator, "fit")
 
     @property
     def counts(self) -> dict[Any, int]:
-        """Rows of each class; of two, the positive one first."""
+        """Rows of each class; with two classes, the positive one first."""
         view = self.analysis.rows if self.two_classes else self.analysis.view
         order = slice(None, None, -1 if self.two_classes else 1)
         return dict(zip(view.classes[order], view.counts[order].tolist(), strict=True))
@@ -77,9 +77,9 @@ def _names(given: Iterable[str] | None, X: Any) -> list[str] | None:
     if isinstance(given, str):
         raise InputError(f"feature_names must be a list of names, got the text {given!r}.")
     names = [str(name) for name in given]
-    width = X.shape[1] if len(getattr(X, "shape", ())) == 2 else len(X[0]) if np.ndim(X) == 2 else None
-    if width is not None and width != len(names):
-        raise InputError(f"feature_names has {len(names)} names but X has {width} columns: they must match.")
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[1] != len(names):
+        raise InputError(f"feature_names has {len(names)} names but X has {shape[1]} columns: they must match.")
     return names
 
 
@@ -114,7 +114,7 @@ def rates_part(case: Case) -> Part:
 
 
 def own_rates(case: Case) -> ErrorPosterior | str:
-    """The rates at the classifier's own threshold, or why they are not known."""
+    """The rates at the classifier's own threshold, or why they are unknown."""
     estimator = case.analysis.estimator
     known = not hasattr(estimator, "decision_function")  # probabilities, which the classifier compares with one half
     reason = NO_THRESHOLD if case.is_weights else None if known else why_unknown(estimator)
@@ -131,21 +131,14 @@ def roc_part(case: Case) -> Part:
     roc, rates = case.analysis.roc, own_rates(case)
     curve = ROCCurve.of(roc, case.level, None if isinstance(rates, str) else rates)
     points = [{"fpr": fpr, **roc.tpr_at(fpr, case.level)._asdict()} for fpr in TABLE_FPR]
-    content: dict[str, Any] = {
-        "level": case.level,
-        "points": points,
-        "curve": {"fpr": curve.fpr, "tpr": curve.mean, "low": curve.low, "high": curve.high},
-        "notes": list(roc.notes),
-    }
+    drawn = {"fpr": curve.fpr, "tpr": curve.mean, "low": curve.low, "high": curve.high}
+    content = {"level": case.level, "points": points, "curve": drawn, "notes": list(roc.notes)}
     rising = "; ".join(
         f"at a false positive rate of {p['fpr']:g} the true positive rate is {words.rate(p['mean'])}" for p in points
     )
     alt = f"ROC curve with its {words.percent(case.level)} band. {rising}."
 
-    def draw(ax: Any) -> None:
-        ROCPosteriorDisplay({"": curve}).plot(ax)
-
-    return Part(content, {"roc": page.svg("roc", alt, draw, 4.0, 4.2)})
+    return Part(content, {"roc": page.svg("roc", alt, ROCPosteriorDisplay({"": curve}).plot, 4.0, 4.2)})
 
 
 FACTORS = (1, 2, 5)
@@ -154,7 +147,7 @@ ZOOM = 0.75
 
 
 def learning_curve_part(case: Case) -> Part:
-    """The AUC to expect with 2 and 5 times the rows, as a table and a picture."""
+    """The AUC to expect from 2 and 5 times the rows, as a table and a picture."""
     if case.analysis.by_refits:
         return Part.skipped("For classifiers whose rows are left out in closed form only.")
     content = learning_curve(case.analysis, factors=FACTORS).summary(case.level)
@@ -164,7 +157,7 @@ def learning_curve_part(case: Case) -> Part:
     def draw(ax: Any) -> None:
         display = LearningCurveDisplay(rows, mean, low, high, half_widths, case.level).plot(ax)
         lowest = min(low)
-        if lowest > ZOOM:  # chance is far below, and the picture would be empty
+        if lowest > ZOOM:  # with chance in view, most of the picture would be empty
             display.chance_level_.remove()
             ax.set_ylim(lowest - 0.3 * (1 - lowest) - 0.02, 1.003)
             style.legend(ax, loc="lower right")
@@ -173,5 +166,5 @@ def learning_curve_part(case: Case) -> Part:
 
 
 def diagnosis_part(case: Case) -> Part:
-    """The findings, the worst first; the AUC is in a part of its own."""
+    """The findings, the worst first, without the AUC, which has its own part."""
     return Part({key: value for key, value in case.analysis.diagnosis.summary().items() if key != "auc"})

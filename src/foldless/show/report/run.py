@@ -1,4 +1,4 @@
-"""`report`: everything about one fitted classifier, as a page and as a plain dict."""
+"""`report`: everything about one fitted classifier, as an HTML page and as a plain dict."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from foldless.words import plain
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Report:
-    """What `report` made.
+    """The result of `report`.
 
     Attributes
     ----------
     html : str
-        The page: one file that needs nothing else.
+        The page, self-contained.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Report:
     html: str = field(repr=False)
 
     def summary(self) -> dict[str, Any]:
-        """The content of the page as a plain dict of numbers, texts and lists: fit for JSON."""
+        """The content of the page as a plain dict of numbers, texts and lists, ready for JSON."""
         return deepcopy(self._content)
 
     @property
@@ -49,7 +49,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """That of the diagnosis: "trust", "caution" or "do not use"."""
+        """Verdict of the diagnosis: "trust", "caution" or "do not use"."""
         return str(self._content["verdict"])
 
     def save(self, path: Any) -> Path:
@@ -77,13 +77,13 @@ Progress = Callable[[str], object]
 
 
 class Chapter(NamedTuple):
-    """A part of the report: its name in the summary, what it is called while it is made, and who makes it."""
+    """A part of the report: its name in the summary, its name for `progress`, and the function that makes it."""
 
     name: str
     what: str
     make: Callable[[Case], Part]
     two_classes_only: bool = False
-    emits: bool = False  # warnings: of clones that are fitted, or of a public function
+    emits: bool = False  # warnings, from fits of clones or from a public function
 
 
 # In the order of the page.
@@ -126,10 +126,10 @@ def report(
     """Everything that foldless can say about a fitted classifier, as one self-contained HTML page.
 
     The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold, 5-fold cross-validation and the paper's
-    estimator beside it, a search over the penalty, the diagnosis, what more rows would bring, the most weighted
-    features, the data, and a paragraph of methods for a manuscript. The page needs neither network nor JavaScript, and
-    its bytes depend only on the arguments and the versions. With more than two classes the AUC is an average, and
-    parts that exist for two classes only say so.
+    estimator for comparison, a search over the penalty, the diagnosis, a learning curve, the features with the largest
+    weights, the data, and a methods paragraph for a manuscript. The page needs neither network nor JavaScript, and its
+    bytes depend only on the arguments and the versions. With more than two classes the AUC is an average, and parts
+    that exist for two classes only say so.
 
     Everything but the cross-validation and the search, which fit clones of `estimator`, is read off one `Analysis`.
 
@@ -141,7 +141,7 @@ def report(
     X, y, groups, sample_weight, pos_label, method
         As in `auc_posterior`; parts that need a closed form or weights say so where there is none.
     path : str or path, optional
-        Where to write the page, whole or not at all; looked at before the work begins.
+        Where to write the page, whole or not at all; checked before the work begins.
     level : float
         Level of all intervals.
     feature_names : sequence of str, optional
@@ -149,13 +149,13 @@ def report(
     title : str, optional
         Title of the page.
     data_name : str, optional
-        What the data are called, such as the name of their file.
+        Name of the data, such as that of their file.
     command : str, optional
-        The command that made the report; without it the page says that it was made from Python, with the call.
+        The command that made the report; by default the page shows the Python call.
     notes : sequence of str
-        What else a reader must know, such as how a file was read.
+        More notes for the reader, such as how a file was read.
     seed : int
-        Of the folds.
+        Seed of the folds.
     search : bool
         Whether to search over the penalty, the slowest part.
     progress : callable, optional
@@ -169,16 +169,12 @@ def report(
     Examples
     --------
     >>> import foldless as fl
-    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.datasets import load_iris
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, y = X[:60, :10], y[:60]
-    >>> model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    >>> report = fl.report(model, X, y, search=False)
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report = fl.report(LogisticRegression().fit(X, y == 1), X, y == 1, search=False)
     >>> report
-    Report('LogisticRegression: ...', AUC 0.983 (0.950 to 0.998), verdict ...)
+    Report('LogisticRegression: ...', AUC 0.8... (0.7... to 0.8...), verdict ...)
     >>> sorted(report.summary())[:3]
     ['auc', 'classifier', 'command']
     """
@@ -204,7 +200,7 @@ def report(
 
 
 def writable(path: Any) -> Path:
-    """A path that can be written, or an `InputError` before anything is computed."""
+    """A path that can be written; an `InputError` for any other, before anything is computed."""
     try:
         target = Path(path)
     except TypeError as err:
@@ -221,7 +217,7 @@ def _sentences(notes: Any) -> list[str]:
 
 
 def _made(case: Case, progress: Progress | None) -> tuple[dict[str, Part], list[str]]:
-    """All parts, and the warnings that none of their texts repeats: those of the analysis and of fitted clones."""
+    """All parts, and the warnings (of the analysis and of clones) that do not appear in their texts."""
     made: dict[str, Part] = {}
     doubts = {_one_line(warning): _one_line(warning) for warning in case.analysis.warnings}
     for chapter in CHAPTERS:
@@ -235,7 +231,7 @@ def _made(case: Case, progress: Progress | None) -> tuple[dict[str, Part], list[
 
 
 def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
-    """The part, and the warnings that its maker emits, as texts."""
+    """The part, and the texts of the warnings emitted while it was made."""
     if chapter.two_classes_only and not case.two_classes:
         return Part.skipped("For two classes only."), []
     if not chapter.emits:
