@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -258,7 +259,7 @@ def test_interruption(csv, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(files.READERS, "text", interrupted)
+    monkeypatch.setattr(files, "TEXT", replace(files.TEXT, read=interrupted))
     result = run("auc", csv, "--target", "y")
     assert (result.exit_code, result.stderr) == (130, "foldless: interrupted\n")
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
@@ -345,7 +346,7 @@ def test_interruption_leaves_nothing(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     (tmp_path / "x.csv").write_text(lines())
-    monkeypatch.setitem(files.READERS, "text", interrupted)
+    monkeypatch.setattr(files, "TEXT", replace(files.TEXT, read=interrupted))
     result = run("auc", tmp_path / "x.csv", "--target", "y", "--out", tmp_path / "x.png")
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "foldless: interrupted\n")
     assert files_in(tmp_path) == ["x.csv"]

@@ -343,7 +343,7 @@ def test_workers_that_do_not_see_the_files(files, two_workers, monkeypatch):
 
     monkeypatch.setattr(streamed, "_absolute", lambda paths: [f"/elsewhere/{path.name}" for path in paths])
     line = refused(*files[0], "--target", "y", "--id", "id", "--scheduler", two_workers)
-    assert "cannot read the files (/elsewhere/0.parquet is not there): it must see them under the same paths." in line
+    assert "cannot read the files (/elsewhere/0.parquet does not exist): it must see them under the same paths." in line
 
 
 @pytest.mark.slow

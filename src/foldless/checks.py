@@ -1,4 +1,4 @@
-"""Checks at the public edge: turn what users pass into plain arrays, or say what is wrong with it."""
+"""Checks of arguments: turn what users pass into plain arrays, or say what is wrong with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 
-# ---- Parameters that have a few values only.
+# ---- Parameters with a fixed set of values.
 
 
 def known_method(method: Any) -> str:
@@ -61,7 +61,7 @@ def in_open_interval(value: Any, name: str, low: float = 0.0, high: float = 1.0)
 
 def as_numbers(value: Any, name: str) -> Floats:
     """Numbers of any shape, none of them NaN."""
-    numbers = _converted(value, name, "numbers")
+    numbers = _floats(value, f"{name} must hold numbers, got {value!r}.")
     if np.any(np.isnan(numbers)):
         raise InputError(f"{name} must hold numbers, got NaN.")
     return numbers
@@ -69,7 +69,7 @@ def as_numbers(value: Any, name: str) -> Floats:
 
 def as_finite_numbers(value: Any, name: str) -> Floats:
     """Finite numbers of any shape."""
-    numbers = _converted(value, name, "numbers")
+    numbers = _floats(value, f"{name} must hold numbers, got {value!r}.")
     if not np.all(np.isfinite(numbers)):
         raise InputError(f"{name} must be finite, got NaN or infinity.")
     return numbers
@@ -77,17 +77,17 @@ def as_finite_numbers(value: Any, name: str) -> Floats:
 
 def as_probabilities(value: Any, name: str) -> Floats:
     """Numbers in [0, 1], of any shape."""
-    p = _converted(value, name, "numbers between 0 and 1")
+    p = _floats(value, f"{name} must hold numbers between 0 and 1, got {value!r}.")
     if not np.all((p >= 0) & (p <= 1)):
         raise InputError(f"{name} must lie between 0 and 1, got {listed(np.ravel(p).tolist())}.")
     return p
 
 
-def _converted(value: Any, name: str, expected: str) -> Floats:
+def _floats(value: Any, message: str) -> Floats:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as err:
-        raise InputError(f"{name} must hold {expected}, got {value!r}.") from err
+        raise InputError(message) from err
 
 
 # ---- y and groups: labels of any type.
@@ -113,29 +113,40 @@ class Labels:
 def as_labels(y: Any, *, pos_label: Any = None, classes: Any = None) -> Labels:
     """Two-class labels from any vector of labels; the positive class is the later one in sorted order.
 
-    `classes`, when known from a fitted estimator, fixes the order and the set of legal labels.
+    `classes`, if known from a fitted estimator, fixes the order and the set of valid labels.
     """
     if classes is not None:
         labels = as_partial_labels(y, classes, pos_label=pos_label)
         if labels.n0 and labels.n1:
             return labels
     values = label_vector(y)
-    present = distinct(values)
-    _two_classes(values, present)
-    negative, positive = _ordered(present.tolist(), pos_label)
-    return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
+    present = distinct(values).tolist()
+    if len(present) == 1:
+        raise InputError(f"y has one class only ({present[0]!r}): an AUC needs rows of two classes.")
+    refuse_many_classes(present)
+    return _oriented(values, present, pos_label)
 
 
 def as_partial_labels(y: Any, classes: Any, *, pos_label: Any = None) -> Labels:
-    """Labels of a part of the data, which may lack one of the two known classes."""
+    """Labels of a part of the data, in which one of the two known classes may not occur."""
     values = label_vector(y)
     known = np.ravel(np.asarray(classes)).tolist()
     if len(known) != 2:
         raise InputError(f"classes must name two classes, got {len(known)} ({listed(known)}).")
-    strangers = [v for v in distinct(values).tolist() if v not in known]
-    if strangers:
-        raise InputError(f"y has unknown labels: {listed(strangers)}; the two classes are {listed(known)}.")
-    negative, positive = _ordered(known, pos_label)
+    unknown = [v for v in distinct(values).tolist() if v not in known]
+    if unknown:
+        raise InputError(f"y has unknown labels: {listed(unknown)}; the two classes are {listed(known)}.")
+    return _oriented(values, known, pos_label)
+
+
+def _oriented(values: Array, classes: list[Any], pos_label: Any) -> Labels:
+    """Labels of two classes, the second being the positive one unless `pos_label` is the first."""
+    first, second = classes
+    if np.ndim(pos_label) > 0:
+        raise InputError(f"pos_label must be one label, got {pos_label!r}: choose {first!r} or {second!r}.")
+    if pos_label is not None and pos_label not in (first, second):
+        raise InputError(f"pos_label {pos_label!r} is not a class of y: choose {first!r} or {second!r}.")
+    negative, positive = (second, first) if pos_label is not None and pos_label != second else (first, second)
     return Labels(np.asarray(values == positive, dtype=bool), negative, positive)
 
 
@@ -187,28 +198,16 @@ def distinct(values: Array, name: str = "y") -> Array:
         ) from err
 
 
-def _two_classes(values: Array, present: Array) -> None:
-    if len(present) == 2:
+def refuse_many_classes(present: list[Any], or_more: str = "") -> None:
+    """Refuse more than two distinct labels."""
+    if len(present) <= 2:
         return
-    if len(present) == 1:
-        raise InputError(f"y has one class only ({present.tolist()[0]!r}): an AUC needs rows of two classes.")
-    if values.dtype.kind == "f" and len(present) > 20:
+    if len(present) > 20 and all(isinstance(label, float) for label in present):
         raise InputError(f"y has {len(present)} distinct values and looks continuous: expected two classes.")
     raise InputError(
-        f"y has {len(present)} classes ({listed(present.tolist())}), expected two: "
+        f"y has {len(present)} classes {or_more}({listed(present)}), expected two: "
         f"keep the rows of two classes, or turn y into one class against the rest."
     )
-
-
-def _ordered(classes: Any, pos_label: Any) -> tuple[Any, Any]:
-    first, second = list(classes)
-    if np.ndim(pos_label) > 0:
-        raise InputError(f"pos_label must be one label, got {pos_label!r}: choose {first!r} or {second!r}.")
-    if pos_label is None or pos_label == second:
-        return first, second
-    if pos_label == first:
-        return second, first
-    raise InputError(f"pos_label {pos_label!r} is not a class of y: choose {first!r} or {second!r}.")
 
 
 def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
@@ -238,10 +237,7 @@ def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> n
 
 def as_weights(w: Any, n_features: int) -> Floats:
     """Weights as float64 of shape (P,) or (P, K), finite and with no all-zero classifier."""
-    try:
-        W = np.asarray(w, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise InputError("w must hold numbers: one weight per column of X.") from err
+    W = _floats(w, "w must hold numbers: one weight per column of X.")
     if W.ndim not in (1, 2):
         raise InputError(f"w must be a vector (P,) or a matrix (P, K) of weights, got shape {W.shape}.")
     if W.shape[0] != n_features:
@@ -266,10 +262,7 @@ def sane_length(w: Floats) -> Floats:
 
 def as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
     """One finite weight per row, none negative and not all zero; a single number stands for all rows."""
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as err:
-        raise InputError(f"sample_weight must be {n_rows} numbers, one per row, as given to fit.") from err
+    weights = _floats(sample_weight, f"sample_weight must be {n_rows} numbers, one per row, as given to fit.")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():
@@ -321,11 +314,11 @@ def finite_scores(scores: Array, X: Any, start: int = 0) -> None:
         return
     row = int(np.flatnonzero(bad)[0])
     values = np.asarray(X[[row]].todense() if is_sparse(X) else X[row], dtype=np.float64).ravel()
-    culprits = np.flatnonzero(~np.isfinite(values))
+    columns = np.flatnonzero(~np.isfinite(values))
     rows = counted(int(bad.sum()), "row")
-    if culprits.size:
+    if columns.size:
         raise NotFiniteError(
-            f"X has NaN or infinity in {rows}; first at row {start + row}, column {culprits[0]}: "
+            f"X has NaN or infinity in {rows}; first at row {start + row}, column {columns[0]}: "
             f"impute or drop those rows before fitting."
         )
     raise NotFiniteError(f"the scores X @ w overflow in {rows}, first at row {start + row}: rescale X or w.")
@@ -337,11 +330,10 @@ class NotFiniteError(InputError):
 
 # ---- X: a table of numbers, sparse or dense.
 #
-# Nothing here scans X for NaN: that costs more than the answer. A NaN anywhere in a row makes the row's score
-# non-finite, so scores are checked (`foldless.checks.finite_scores`) and the culprit is looked for only when
-# that check fails.
+# Nothing here scans X for NaN: that costs more than the answer. A NaN anywhere in a row makes the row's score NaN, so
+# scores are checked (`finite_scores`), and X is searched only if that check fails.
 
-SMALLEST, LARGEST = 1e-70, 1e70  # what may be squared twice
+SMALLEST, LARGEST = 1e-70, 1e70  # numbers between them can be squared twice
 
 
 def is_sparse(X: Any) -> bool:
@@ -367,60 +359,56 @@ def refuse_repeated(names: Iterable[str], where: object) -> None:
 
 
 def as_matrix(X: Any) -> Any:
-    """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it is one."""
-    if is_sparse(X):
-        return _real(_not_empty(X.tocsr()))
+    """X as a two-dimensional numeric array or a sparse matrix in row form; no copy if it already is one."""
+    M = X.tocsr() if is_sparse(X) else _dense(X)
+    if 0 in M.shape:
+        raise InputError(f"X is empty: got shape {M.shape}, expected at least one row and one column.")
+    return _real(M)
+
+
+def _dense(X: Any) -> Array:
     if X is None or isinstance(X, str | bytes):
         raise InputError(f"X must be a table of numbers, got {X!r}: pass an array or a data frame.")
-    M = _frame_to_array(X) if is_frame(X) else _to_array(X)
+    try:
+        M = np.asarray(X.to_numpy() if is_frame(X) else X)
+    except ValueError as err:
+        raise InputError("X must be a rectangular table of numbers, got rows of unequal length.") from err
     if M.ndim == 0:
         raise InputError(f"X must be a table of numbers, got a single {type(X).__name__}.")
     if M.ndim != 2:
         raise InputError(
             f"X must have two dimensions (rows x features), got {M.ndim}: use X.reshape(-1, 1) for a single feature."
         )
-    return _real(_not_empty(M))
-
-
-def _not_empty(M: Any) -> Any:
-    if 0 in M.shape:
-        raise InputError(f"X is empty: got shape {M.shape}, expected at least one row and one column.")
+    if is_frame(X) and M.size and M.dtype.kind not in "biufc":
+        return _converted([(str(name), np.asarray(X[name].to_numpy())) for name in X.columns])
     return M
 
 
-def _to_array(X: Any) -> Array:
-    try:
-        return np.asarray(X)
-    except ValueError as err:
-        raise InputError("X must be a rectangular table of numbers, got rows of unequal length.") from err
-
-
 def _real(M: Any) -> Any:
-    # Integers stay as they are: `moments.project` converts a block of rows at a time.
+    # Integers stay as they are: `tables.sums.project` converts a block of rows at a time.
     if M.dtype.kind == "f" and M.dtype.itemsize > 8:
-        return M.astype(np.float64)  # linear algebra knows no longer floats
+        return M.astype(np.float64)  # linear algebra has no longer floats
     if M.dtype.kind in "biuf":
         return M
     if M.dtype.kind in "mM":
         raise InputError("X holds dates; expected numbers. Turn them into durations or calendar features.")
     if M.dtype.kind == "c":
         raise InputError("X holds complex numbers; expected real ones. Pass real and imaginary parts as columns.")
-    return _object_to_float(M)
+    return _converted(list(enumerate(M.T)))
 
 
-def _object_to_float(M: Array) -> Floats:
-    try:
-        return M.astype(np.float64)
-    except (TypeError, ValueError):
-        columns = [j for j in range(M.shape[1]) if not _converts(M[:, j])]
-    raise InputError(
-        f"X must hold numbers, got text or missing values in column {listed(columns)}: "
-        f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
-    )
+def _converted(columns: list[tuple[Any, Array]]) -> Floats:
+    """Columns of mixed types, given with their names, as one matrix of floats."""
+    unusable = [name for name, values in columns if not _converts(values)]
+    if unusable:
+        raise InputError(
+            f"X must hold numbers, got text, dates, complex or missing values in column {listed(unusable)}: "
+            f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
+        )
+    return np.column_stack([values.astype(np.float64) for _, values in columns])
 
 
-def _converts(column: Any) -> bool:
-    values = np.asarray(column)
+def _converts(values: Array) -> bool:
     if values.dtype.kind in "mMc":
         return False
     try:
@@ -428,19 +416,6 @@ def _converts(column: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _frame_to_array(X: Any) -> Array:
-    M = np.asarray(X.to_numpy())
-    if M.dtype.kind in "biufc":
-        return M
-    bad = [str(c) for c in X.columns if not _converts(X[c].to_numpy())]
-    if bad:
-        raise InputError(
-            f"X must hold numbers, got text, dates, complex or missing values in column {listed(bad)}: "
-            f"encode text columns (for example with OneHotEncoder), impute missing values, or drop them."
-        )
-    return np.column_stack([np.asarray(X[c].to_numpy()).astype(np.float64) for c in X.columns])
 
 
 def same_length(n_rows: int, n_labels: int, what: str = "X has {} rows") -> None:

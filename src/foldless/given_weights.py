@@ -1,4 +1,4 @@
-"""Classifiers given as weights: the paper's number and its posterior, for one or thousands, on tables of any size."""
+"""Classifiers given as weights: the paper's estimate and its posterior, for one or thousands, on tables of any size."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def cbauc(w: Any, X: Any, y: Any = None, *, prior: Prior | None = None, pos_labe
         CBAUC(w) = t_k.cdf( a sqrt(k/s) / sqrt(2 + 1/nu0* + 1/nu1*) ),
         a = w'(m1* - m0*),  s = w'S*w,  k = kappa + N - P + 1.
 
-    It costs one pass over X. Unless there are far fewer features than rows it is badly optimistic;
-    `auc_posterior` is the honest question to ask.
+    It takes one pass over X. Unless there are far fewer features than rows it is badly optimistic: use
+    `auc_posterior` to judge a classifier on new rows.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def _adaptive_cbauc(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> Any
 
 def _refuse_adaptive(prior: Prior, what: str, instead: str) -> None:
     if prior.family == "adaptive":
-        raise PriorError(f"Prior.adaptive() needs the spectrum of X and does not go with {what}: use {instead}.")
+        raise PriorError(f"Prior.adaptive() needs the spectrum of X and cannot be used with {what}: use {instead}.")
 
 
 def conjugate_prior(prior: Any, groups: Any = None, sample_weight: Any = None) -> Prior:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -14,14 +14,14 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from foldless import checks
-from foldless.checks import Array, Floats
+from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.optimum import descended, halved
 from foldless.tables import as_source, clusters
 from foldless.tables.block import Block, ByLabel, Moments, Source
 from foldless.tables.matrix import ArraySource, block_height
 from foldless.tables.parquet import ParquetSource
-from foldless.tables.sums import ColumnSums
+from foldless.tables.sums import column_sums
 
 __all__ = ["cluster", "fit_logistic", "in_blocks", "open_files"]
 
@@ -51,26 +51,22 @@ def open_files(
         The label that each value of the target stands for, such as ``{"yes": 1, "no": 0}``; other values are an error.
         By default the values are the labels.
     spread : bool
-        Let Dask compute the statistics of each row group, on a cluster if a client is in use. The workers must see
-        the files under the same paths.
+        Let Dask compute the statistics of each row group, on the cluster of the current client if there is one. The
+        workers must see the files under the same paths.
 
     Returns
     -------
     Source
         Takes the place of X in `auc_posterior`, `cbauc`, `ScoreStats.from_data` and `fit_logistic`.
     """
-    source = ParquetSource.of(paths, target, drop=(drop,) if isinstance(drop, str) else tuple(drop), meaning=meaning)
-    if not spread:
-        return source
-    try:
-        import dask  # noqa: F401
-    except ModuleNotFoundError as err:
-        raise InputError("spread=True needs Dask: pip install 'foldless[dask]'.") from err
-    return clusters.SpreadSource(source)
+    if spread:
+        clusters.refuse_missing("spread=True", ("dask",))
+    dropped = (drop,) if isinstance(drop, str) else tuple(drop)
+    return ParquetSource.of(paths, target, drop=dropped, meaning=meaning, spread=spread)
 
 
 def in_blocks(X: Any, y: Any, *, elements: int = BLOCK_ELEMENTS) -> Source:
-    """An array or memory map, read in blocks of so many numbers: steps of a pipeline then never copy it whole.
+    """An array or memory map, read in blocks of `elements` numbers, so that steps of a pipeline never copy it whole.
 
     Examples
     --------
@@ -85,16 +81,16 @@ def in_blocks(X: Any, y: Any, *, elements: int = BLOCK_ELEMENTS) -> Source:
     >>> abs(fl.auc_posterior(model, in_blocks(X, y)).mean - fl.auc_posterior(model, X, y).mean) < 1e-12
     True
     """
-    M, labels = checks.as_matrix(X), checks.label_vector(y)
-    checks.same_length(M.shape[0], labels.size)
-    return ArraySource(M, labels, block_height(M, elements))
+    whole = Block.of(X, y, 0)
+    return ArraySource(whole.X, whole.y, block_height(whole.X, elements))
 
 
 @contextmanager
 def cluster(address: str | None, timeout: float = 10.0) -> Iterator[bool]:
-    """A Dask client for a scheduler such as ``tcp://host:8786`` while the block runs; whether there is one.
+    """Use the Dask cluster of a scheduler such as ``tcp://host:8786`` inside a `with` block.
 
-    A scheduler that does not answer within `timeout` seconds is an error.
+    A scheduler that does not answer within `timeout` seconds is an error. Without an address nothing happens. The
+    value of the `with` block says whether a cluster is used.
     """
     if address is None:
         yield False
@@ -111,7 +107,7 @@ def cluster(address: str | None, timeout: float = 10.0) -> Iterator[bool]:
 
 MAX_STEPS = 100
 MAX_HALVINGS = 40
-TIGHT = 1e-10  # squared Newton decrement, relative to the objective
+CONVERGED = 1e-14  # squared Newton decrement, relative to the objective
 
 
 def fit_logistic(X: Any, y: Any = None, *, C: float = 1.0, standardize: bool = True) -> Any:
@@ -145,25 +141,21 @@ def fit_logistic(X: Any, y: Any = None, *, C: float = 1.0, standardize: bool = T
     True
     """
     C = checks.in_open_interval(C, "C", 0.0, np.inf)
-    source = _source(X, y)
-    sums: ByLabel = source.total(ColumnSums())
+    source = as_source(X, y) or in_blocks(X, y)
+    if not source.repeatable:
+        raise InputError("a fit reads X several times, an iterator once: pass a function that returns a fresh one.")
+    sums: ByLabel = source.total(column_sums)
     labels = checks.as_labels(np.array(list(sums.parts), dtype=object))
     classes = (labels.negative_label, labels.positive_label)
     columns = sums.parts[classes[0]] + sums.parts[classes[1]]
     if not np.all(np.isfinite(columns.mean)) or not np.all(np.isfinite(columns.scatter)):
         raise InputError("X has NaN, infinity or numbers whose squares overflow: impute, drop or rescale them first.")
     mean, scale = _scaling(columns, standardize)
-    coef, steps = _newton(source, mean, scale, classes, C, columns.n)
-    names = getattr(source, "features", None)
-    model = _classifier(coef, steps, classes, C)
-    return _as_pipeline(model, mean, scale, columns, standardize, names)
-
-
-def _source(X: Any, y: Any) -> Any:
-    source = as_source(X, y) or in_blocks(X, y)
-    if not source.repeatable:
-        raise InputError("a fit reads X several times, an iterator once: pass a function that returns a fresh one.")
-    return source
+    coef, steps = _newton(source, mean, scale, classes[1], C, columns.n)
+    fitted = [_classifier(coef, steps, classes, C)]
+    if standardize:
+        fitted.insert(0, _scaler(columns, scale))
+    return _as_pipeline(fitted, getattr(source, "features", None))
 
 
 def _scaling(columns: Moments, standardize: bool) -> tuple[Floats, Floats]:
@@ -190,44 +182,34 @@ class NewtonSums:
         return NewtonSums(rows, value, self.slope + other.slope, self.curvature + other.curvature)
 
 
-@dataclass(frozen=True, eq=False)
-class LossAt:
+def _loss_at(block: Block, *, coef: Floats, mean: Floats, scale: Floats, positive: Any) -> NewtonSums:
     """The statistic of a block: losses on standardised columns and a constant one, at `coef` (P + 1,).
 
-    Rows are standardised, and made dense, so many at a time as bounded memory allows.
+    Only as many rows as bounded memory allows are standardised, and made dense, at a time.
     """
 
-    coef: Floats
-    mean: Floats
-    scale: Floats
-    positive: Any
-
-    def __call__(self, block: Block) -> NewtonSums:
-        height = max(1, BLOCK_ELEMENTS // self.coef.size)
-        parts = (slice(start, start + height) for start in range(0, len(block.y), height))
-        return reduce(add, (self._of_rows(block.X[rows], block.y[rows]) for rows in parts))
-
-    def _of_rows(self, X: Any, y: Array) -> NewtonSums:
-        dense = X.toarray() if checks.is_sparse(X) else X
-        A = np.empty((dense.shape[0], dense.shape[1] + 1))
-        np.divide(np.subtract(dense, self.mean, out=A[:, :-1]), self.scale, out=A[:, :-1])
+    def of_rows(rows: slice) -> NewtonSums:
+        dense = block.X[rows].toarray() if checks.is_sparse(block.X) else block.X[rows]
+        A = np.empty((dense.shape[0], coef.size))
+        np.divide(np.subtract(dense, mean, out=A[:, :-1]), scale, out=A[:, :-1])
         A[:, -1] = 1.0
-        t = np.where(y == self.positive, 1.0, -1.0)
-        z = A @ self.coef
+        t = np.where(block.y[rows] == positive, 1.0, -1.0)
+        z = A @ coef
         D = expit(z) * expit(-z)
         slope = A.T @ (-t * expit(-t * z))
         A *= np.sqrt(D)[:, None]
-        return NewtonSums(len(y), float(np.logaddexp(0.0, -t * z).sum()), slope, A.T @ A)
+        return NewtonSums(len(t), float(np.logaddexp(0.0, -t * z).sum()), slope, A.T @ A)
+
+    height = max(1, BLOCK_ELEMENTS // coef.size)
+    return reduce(add, (of_rows(slice(start, start + height)) for start in range(0, len(block.y), height)))
 
 
-def _newton(
-    source: Any, mean: Floats, scale: Floats, classes: tuple[Any, Any], C: float, n_rows: int
-) -> tuple[Floats, int]:
+def _newton(source: Any, mean: Floats, scale: Floats, positive: Any, C: float, n_rows: int) -> tuple[Floats, int]:
     """Damped Newton steps, one pass each, and their number; the last entry, the intercept, is not penalised."""
     penalty = np.append(np.full(mean.size, 1.0 / C), 0.0)
 
     def at(coef: Floats) -> tuple[float, Floats, Floats]:
-        sums = source.total(LossAt(coef, mean, scale, classes[1]))
+        sums = source.total(partial(_loss_at, coef=coef, mean=mean, scale=scale, positive=positive))
         if sums.rows != n_rows:
             raise InputError(
                 f"X had {n_rows} rows, then {sums.rows}: every pass over the chunks must give the same rows."
@@ -249,9 +231,12 @@ def _newton_step(
 ) -> tuple[Floats, int, Any] | None:
     """The whole step, or the first half, quarter, ... of it that lowers the objective; None at the optimum."""
     value, slope, curvature = here
-    step = -_solved(curvature, slope)
+    try:
+        step = -cho_solve(cho_factor(curvature), slope)
+    except np.linalg.LinAlgError as err:
+        raise EstimatorError("the columns are collinear beyond rounding: use a smaller C, or drop columns.") from err
     decrement = -float(slope @ step)
-    if decrement <= TIGHT**2 * value or decrement <= 1e-14 * value:
+    if decrement <= CONVERGED * value:
         return None
 
     def trial(share: float) -> tuple[Floats, int, Any] | None:
@@ -266,40 +251,29 @@ def _newton_step(
     return lower
 
 
-def _solved(curvature: Floats, slope: Floats) -> Floats:
-    try:
-        return np.asarray(cho_solve(cho_factor(curvature), slope))
-    except np.linalg.LinAlgError as err:
-        raise EstimatorError("the columns are collinear beyond rounding: use a smaller C, or drop columns.") from err
-
-
 def _classifier(coef: Floats, steps: int, classes: tuple[Any, Any], C: float) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=C)
     model.coef_, model.intercept_ = coef[None, :-1].copy(), coef[-1:].copy()
-    model.classes_, model.n_iter_ = _class_array(classes), np.array([steps])
-    model.n_features_in_ = coef.size - 1
+    model.classes_ = np.array(classes, dtype=object if isinstance(classes[0], str) else None)
+    model.n_iter_, model.n_features_in_ = np.array([steps]), coef.size - 1
     return model
 
 
-def _as_pipeline(model: Any, mean: Floats, scale: Floats, columns: Moments, standardize: bool, names: Any) -> Any:
-    from sklearn.pipeline import make_pipeline
+def _scaler(columns: Moments, scale: Floats) -> Any:
     from sklearn.preprocessing import StandardScaler
 
-    if not standardize:
-        return make_pipeline(_named(model, names))
     scaler = StandardScaler()
-    scaler.mean_, scaler.scale_, scaler.var_ = mean, scale, columns.scatter / columns.n
-    scaler.n_features_in_, scaler.n_samples_seen_ = mean.size, columns.n
-    return make_pipeline(_named(scaler, names), model)
+    scaler.mean_, scaler.scale_, scaler.var_ = columns.mean, scale, columns.scatter / columns.n
+    scaler.n_features_in_, scaler.n_samples_seen_ = columns.mean.size, columns.n
+    return scaler
 
 
-def _named(step: Any, names: Any) -> Any:
+def _as_pipeline(fitted: list[Any], names: Any) -> Any:
+    """The fitted steps as a pipeline; the first knows the names of the columns."""
+    from sklearn.pipeline import make_pipeline
+
     if names is not None:
-        step.feature_names_in_ = np.array(names, dtype=object)
-    return step
-
-
-def _class_array(classes: tuple[Any, Any]) -> Array:
-    return np.array(classes) if not isinstance(classes[0], str) else np.array(classes, dtype=object)
+        fitted[0].feature_names_in_ = np.array(names, dtype=object)
+    return make_pipeline(*fitted)

@@ -20,7 +20,7 @@ from foldless.cli.request import Request
 from foldless.errors import InputError
 from foldless.tables import clusters
 from foldless.tables.block import look_at_columns
-from foldless.tables.files import binary
+from foldless.tables.files import binary, open_parquet
 from foldless.tables.parquet import unreadable
 from foldless.words import counted, listed
 
@@ -79,7 +79,7 @@ def opened(
     for name, way_out in IN_MEMORY.items():
         if ctx.params.get(name) not in ("logistic", "auto"):
             refuse_given(ctx, [name], f"needs the whole table in memory, and {why}: {way_out}.")
-    sheets = binary.open_parquet(files, why)
+    sheets = open_parquet(files, why)
     options.hints.refuse(options.file)
     roles = roles_of(sheets[0], options)
     unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from foldless.errors import InputError
 from foldless.tables import as_source, device
 from foldless.tables.block import ByLabel, Moments
 from foldless.tables.matrix import ArraySource, block_height
-from foldless.tables.sums import ClassSums, ColumnSums, ScoreSums, row_sums
+from foldless.tables.sums import ClassSums, ScoreSums, column_sums, row_sums
 
 # Numbers handled at once, of X where it is not float64 and of the scores: a few megabytes.
 BLOCK_ELEMENTS = 1 << 19
@@ -224,11 +222,11 @@ def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bo
 
     def collect() -> Summary:
         with np.errstate(all="ignore"):  # non-finite values are refused below
-            parts, labels = started.finish()
-        stats = [_rescaled(m, -exponent) if np.any(exponent) else m for m in _merged(parts)]
+            moments, labels = started.finish()
+        stats = [_rescaled(m, -exponent) if np.any(exponent) else m for m in moments]
         if not np.isfinite(stats[0].mean + stats[1].mean).all():
             _refuse_on_device(started.table())
-        features = _merged(list(device.column_parts(started.table()))) if columns else (None, None)
+        features = device.column_moments(started.table()) if columns else (None, None)
         by_label = ByLabel({k: ClassSums(s, f) for k, s, f in zip(labels, stats, features, strict=True)})
         return _summary(by_label.pair(pos_label, classes), W, exponent)
 
@@ -241,18 +239,12 @@ def _rescaled(moments: Moments, exponent: Any) -> Moments:
 
 
 def _refuse_on_device(table: device.DeviceTable) -> None:
-    where = device.culprit(table)
+    where = device.first_not_finite(table)
     if where is not None:
         raise checks.NotFiniteError(
             f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting."
         )
     raise checks.NotFiniteError("the scores X @ w overflow: rescale X or w.")
-
-
-def _merged(parts: list[device.DevicePart]) -> tuple[Moments, Moments]:
-    """Both classes, smaller label first."""
-    first, second = ([Moments(part.n[k], part.mean[k], part.scatter[k]) for part in parts] for k in (0, 1))
-    return reduce(add, first), reduce(add, second)
 
 
 # ---- moments of the columns
@@ -263,5 +255,5 @@ def feature_moments(X: Any, positive: Array) -> tuple[Moments, Moments]:
     if hasattr(X, "class_moments"):  # a table that is not in memory
         negative, other = X.class_moments(positive)
         return negative, other
-    sums = ArraySource(X, positive, block_height(X, BLOCK_ELEMENTS)).total(ColumnSums())
+    sums = ArraySource(X, positive, block_height(X, BLOCK_ELEMENTS)).total(column_sums)
     return sums.parts[False], sums.parts[True]

@@ -9,13 +9,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from foldless import checks, words
+from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import InputError
 
 # ---- Some rows of a table, and what every source of them can do.
 
-# What is computed from a block (and from the entries of some vectors that belong to its rows); parts add with `+`.
+# A function of a block, and of the entries of some vectors for its rows; its results add with `+`.
 Statistic = Callable[..., Any]
 
 
@@ -26,21 +26,28 @@ class Block:
     X: Any
     y: Array
     start: int = 0
-    names: tuple[str, ...] | None = None  # of the columns, where the rows came as a data frame
+    names: tuple[str, ...] | None = None  # of the columns, if the rows came as a data frame
+
+    @classmethod
+    def of(cls, X: Any, y: Any, start: int, names: list[str] | None = None) -> Block:
+        """A block from any table, checked: numbers, and one label per row."""
+        M, labels = checks.as_matrix(X), checks.label_vector(y)
+        checks.same_length(M.shape[0], labels.size)
+        return cls(M, labels, start, None if names is None else tuple(names))
 
     @property
     def rows(self) -> slice:
-        """Their place in the whole table."""
+        """The place of the rows in the whole table."""
         return slice(self.start, self.start + len(self.y))
 
 
 @runtime_checkable
 class Source(Protocol):
-    """A table that is read a block of rows at a time; a kind of table has to say `n_features` and `blocks`."""
+    """A table that is read a block of rows at a time; each kind of table has its own `n_features` and `blocks`."""
 
     @property
     def n_features(self) -> int | None:
-        """Number of columns, None where only reading tells."""
+        """Number of columns; None if unknown before reading."""
         ...
 
     @property
@@ -63,12 +70,12 @@ class Source(Protocol):
         return total
 
     def labels(self) -> Array:
-        """The labels of all rows; X is not read where that can be helped."""
+        """The labels of all rows, without reading X if possible."""
         return joined_labels(block.y for block in self.blocks())
 
 
 def joined_labels(parts: Iterable[Array]) -> Array:
-    """The labels of blocks that come one after the other."""
+    """The labels of consecutive blocks."""
     labels = list(parts)
     if not labels:
         raise no_rows()
@@ -76,30 +83,23 @@ def joined_labels(parts: Iterable[Array]) -> Array:
 
 
 def no_rows() -> InputError:
-    """The complaint about a table without rows."""
+    """The error for a table without rows."""
     return InputError("X is empty: got no rows, expected at least one.")
 
 
-# ---- A look at columns before they are used: what is missing, what is infinite, and which ones number the rows.
+# ---- Columns before they are used: missing and infinite values, and columns that merely number the rows.
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnLook:
-    """Of each column of some rows; the parts of neighbours add, in the order of the table.
+    """Facts about each column of some rows; those of consecutive blocks add, in the order of the table."""
 
-    Attributes
-    ----------
-    missing, infinite, negative : numbers of such values
-    first, last : values of the first and of the last row
-    counting : whether each value is the one before plus 1
-    """
-
-    missing: Array
-    infinite: Array
-    negative: Array
-    first: Array
-    last: Array
-    counting: Array
+    missing: Array  # number of missing values
+    infinite: Array  # number of infinite values
+    negative: Array  # number of negative values
+    first: Array  # value in the first row
+    last: Array  # value in the last row
+    counting: Array  # whether each value is the previous one plus 1
 
     def __add__(self, after: ColumnLook) -> ColumnLook:
         goes_on = after.first == self.last + 1
@@ -143,7 +143,7 @@ class ByLabel:
         merged = dict(self.parts)
         for label, part in other.parts.items():
             merged[label] = merged[label] + part if label in merged else part
-        _at_most_two(list(merged))
+        checks.refuse_many_classes(list(merged), "or more ")
         return ByLabel(merged)
 
     def pair(self, pos_label: Any = None, classes: Any = None) -> tuple[Any, Any]:
@@ -159,7 +159,7 @@ class ByLabel:
 
 
 def split_by_label(y: Any) -> list[tuple[Any, Bools]]:
-    """Each label of a block with the rows that bear it, in linear time; more than two labels are refused."""
+    """Each label of a block with the rows that have it, in linear time; more than two labels are refused."""
     values = np.asarray(y)
     if values.dtype == np.bool_:
         return [(label, rows) for label, rows in ((False, ~values), (True, values)) if rows.any()]
@@ -170,33 +170,15 @@ def split_by_label(y: Any) -> list[tuple[Any, Bools]]:
         label = values[int(np.argmax(left))]
         same = np.asarray(values == label, dtype=bool)
         if len(parts) == 2:
-            _at_most_two(checks.distinct(values).tolist())
+            checks.refuse_many_classes(checks.distinct(values).tolist(), "or more ")
         parts.append((label.item() if isinstance(label, np.generic) else label, same))
         left &= ~same
     return parts
 
 
-def _at_most_two(labels: list[Any]) -> None:
-    if len(labels) <= 2:
-        return
-    if len(labels) > 20 and all(isinstance(v, float) for v in labels):
-        raise InputError(f"y has {len(labels)} distinct values and looks continuous: expected two classes.")
-    raise InputError(
-        f"y has {len(labels)} classes or more ({words.listed(labels)}), expected two: "
-        f"keep the rows of two classes, or turn y into one class against the rest."
-    )
+# ---- Number, mean and scatter of values, in full precision and merged exactly.
 
-
-def same_rows(n_rows: int, y: Array) -> Array:
-    """Labels of a block, refused unless there is one per row."""
-    labels = checks.label_vector(y)
-    checks.same_length(n_rows, labels.size)
-    return labels
-
-
-# ---- Number, mean and scatter of values, kept to full precision and merged exactly.
-
-CACHED = 1 << 15  # values whose moments are taken at once: they stay in the cache
+CACHED = 1 << 15  # values processed at once, few enough to stay in the cache
 
 
 @dataclass(frozen=True)
@@ -221,7 +203,7 @@ class Moments:
         if n == 0:
             zero = np.zeros(values.shape[1:])[()]
             return cls(0, zero, zero)
-        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses an overflowing scatter refuses it
+        with np.errstate(over="ignore", invalid="ignore"):  # callers refuse a scatter that overflows
             provisional = values.mean(axis=0, dtype=np.float64)
             deviations = values - provisional
             correction = deviations.mean(axis=0)
@@ -246,6 +228,6 @@ class Moments:
         if n == 0:
             return self
         share = other.n / n
-        with np.errstate(over="ignore", invalid="ignore"):  # whoever uses an overflowing scatter refuses it
+        with np.errstate(over="ignore", invalid="ignore"):  # callers refuse a scatter that overflows
             step = other.mean - self.mean
             return Moments(n, self.mean + step * share, self.scatter + other.scatter + step**2 * (self.n * share))

@@ -1,4 +1,4 @@
-"""Iterables of (X, y) pairs: whatever produces a table piece by piece."""
+"""Iterables of (X, y) pairs: anything that produces a table in chunks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import numpy as np
 from foldless import checks, words
 from foldless.checks import Array
 from foldless.errors import InputError
-from foldless.tables.block import Block, Source, same_rows
+from foldless.tables.block import Block, Source
 from foldless.tables.device import is_device_array, to_host
 
-EXPECTED = "expected pairs (X_chunk, y_chunk)"
 NO_CHUNKS = (str, bytes, bytearray, os.PathLike, Mapping, Set, list, tuple)
 TABLE_MARKS = ("shape", "columns", "__array__", "__dataframe__", "__arrow_c_stream__")
 
@@ -24,7 +23,8 @@ def recognises(X: Any, y: Any) -> bool:
     """An iterable of pairs, or a function that returns one; the labels come with the chunks."""
     if y is not None:
         return False
-    return isinstance(X, Iterator) or callable(X) or _is_list_of_pairs(X) or _is_loader(X)
+    pairs = isinstance(X, list | tuple) and bool(X) and all(_is_pair(chunk) for chunk in X)
+    return isinstance(X, Iterator) or callable(X) or pairs or _is_loader(X)
 
 
 def open_source(X: Any, y: Any) -> ChunkSource:
@@ -34,10 +34,10 @@ def open_source(X: Any, y: Any) -> ChunkSource:
 
 @dataclass(frozen=True, eq=False)
 class ChunkSource(Source):
-    """Chunks of a table; each is checked as it comes."""
+    """Chunks of a table, each checked as it arrives."""
 
     origin: Iterable[Any] | Callable[[], Iterable[Any]]
-    known: Array | None = None  # labels of an earlier pass, which every later one must repeat
+    known: Array | None = None  # labels of an earlier pass; every later pass must give the same
 
     @property
     def n_features(self) -> None:
@@ -54,49 +54,41 @@ class ChunkSource(Source):
             if block is None:
                 continue
             _same_columns(block, before, number)
-            self._as_before(block.y, block.rows, number)
+            if self.known is not None and not np.array_equal(self.known[block.rows], block.y):
+                raise _not_repeated(f"chunk {number} has other labels than before")
             yield block
             before, start = block, start + len(block.y)
         if self.known is not None and start != self.known.size:
             raise _not_repeated(f"{start} rows, {self.known.size} before")
 
     def repeating(self, labels: Array) -> ChunkSource:
-        """The same, for passes that must bring these labels again, row by row."""
+        """The same source, for passes that must give these labels again, row by row."""
         return replace(self, known=labels)
-
-    def _as_before(self, y: Array, rows: slice, number: int) -> None:
-        if self.known is not None and not np.array_equal(self.known[rows], y):
-            raise _not_repeated(f"chunk {number} has other labels than before")
-
-
-def _is_list_of_pairs(X: Any) -> bool:
-    return isinstance(X, list | tuple) and bool(X) and all(_is_pair(chunk) for chunk in X)
 
 
 def _is_pair(chunk: Any) -> bool:
-    """A tuple of two; a list of two may as well be a row of numbers, and has to start with a table."""
+    """A tuple of two; a list of two must start with a table, or it may be a row of numbers."""
     if isinstance(chunk, tuple):
         return len(chunk) == 2
     return isinstance(chunk, list) and len(chunk) == 2 and len(getattr(chunk[0], "shape", ())) == 2
 
 
 def _is_loader(X: Any) -> bool:
-    """An object that can be iterated over, such as PyTorch's DataLoader, and is no table itself."""
+    """An iterable such as PyTorch's DataLoader, and not a table itself."""
     return isinstance(X, Iterable) and not isinstance(X, NO_CHUNKS) and not any(hasattr(X, m) for m in TABLE_MARKS)
 
 
 def _opened(chunk: Any, number: int, start: int) -> Block | None:
-    """The rows of a chunk, None where it has none."""
+    """The rows of a chunk; None if it is empty."""
     try:
         X, y = chunk
     except (TypeError, ValueError) as err:
-        raise InputError(f"chunk {number} is a {type(chunk).__name__}: {EXPECTED}.") from err
+        raise InputError(f"chunk {number} is a {type(chunk).__name__}: expected pairs (X_chunk, y_chunk).") from err
     X, y = (to_host(part) if is_device_array(part) else part for part in (X, y))
     if _is_empty(X):
         checks.same_length(0, int(np.size(y)))
         return None
-    M, names = checks.as_matrix(X), checks.column_names(X)
-    return Block(M, same_rows(M.shape[0], y), start, None if names is None else tuple(names))
+    return Block.of(X, y, start, checks.column_names(X))
 
 
 def _is_empty(X: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Dask: tables whose statistics are computed where the blocks are and merged as a tree, and clusters to do it.
+"""Dask: tables whose statistics are computed where the blocks are and merged as a tree, and clusters to compute them.
 
-Only statistics travel. With a `dask.distributed` client in use, its cluster does the work and repeats the blocks of
-a worker that is lost; without one, Dask's threads do.
+Only statistics travel. The cluster of the current `dask.distributed` client does the work, and repeats the blocks of
+a worker that is lost; without a client, Dask's threads do it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from importlib.metadata import version
 from importlib.util import find_spec
 from operator import add
@@ -25,7 +25,7 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Array
 from foldless.errors import InputError
-from foldless.tables.block import Block, Source, Statistic, no_rows, same_rows
+from foldless.tables.block import Block, Source, Statistic, no_rows
 
 FAN_IN = 8  # statistics merged by one task
 
@@ -37,14 +37,20 @@ def recognises(X: Any, y: Any) -> bool:
 
 def open_source(X: Any, y: Any) -> DaskSource:
     """A Dask array with labels: a Dask array again, or anything with one label per row."""
+    import dask.array as da
+
     if hasattr(X, "columns"):
         raise InputError("X is a Dask data frame: pass X.to_dask_array(lengths=True) and y likewise.")
     if X.ndim != 2:
         raise InputError(f"X must have two dimensions (rows x features), got {X.ndim}.")
     X = _with_known_shape(X)
+    if 0 in X.shape:
+        raise InputError(f"X is empty: got shape {X.shape}, expected at least one row and one column.")
+    y = _with_known_shape(y) if recognises(y, None) else checks.label_vector(y)
+    checks.same_length(int(X.shape[0]), int(y.shape[0]))
     rows = X.chunks[0]
-    checks.same_length(int(X.shape[0]), _length(y))
-    return DaskSource(X.rechunk({1: X.shape[1]}), _like_rows(y, rows))
+    labels = y.rechunk((rows, *y.shape[1:])) if recognises(y, None) else da.from_array(y, chunks=(rows,))
+    return DaskSource(X.rechunk({1: X.shape[1]}), labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +65,11 @@ class DaskSource(Source):
         return int(self.X.shape[1])
 
     def blocks(self) -> Iterator[Block]:
+        import dask
+
         for X, y, start, _ in self._parts():
-            values, labels = _compute(X, y)
-            yield _block(values, labels, start)
+            values, labels = dask.compute(X, y)
+            yield Block.of(values, labels, start)
 
     def total(self, statistic: Statistic, *vectors: Array) -> Any:
         from dask import delayed
@@ -72,7 +80,7 @@ class DaskSource(Source):
         )
 
     def labels(self) -> Array:
-        return np.asarray(_compute(self.y)[0])
+        return np.asarray(self.y.compute())
 
     def _parts(self) -> Iterator[tuple[Any, Any, int, int]]:
         start = 0
@@ -82,53 +90,28 @@ class DaskSource(Source):
             start += n
 
 
-@dataclass(frozen=True)
-class SpreadSource(Source):
-    """A source in parts, such as the row groups of Parquet files, whose statistics Dask computes part by part."""
+def total_of_parts(parts: Iterable[tuple[Source, int]], statistic: Statistic, *vectors: Array) -> Any:
+    """Sum of the statistics of consecutive sources, each given with its number of rows."""
+    from dask import delayed
 
-    whole: Any
-
-    @property
-    def n_features(self) -> int | None:
-        features: int | None = self.whole.n_features
-        return features
-
-    def blocks(self) -> Iterator[Block]:
-        yield from self.whole.blocks()
-
-    def total(self, statistic: Statistic, *vectors: Array) -> Any:
-        from dask import delayed
-
-        task = delayed(_part_total, pure=False)
-        tasks, start = [], 0
-        for part, n in self.whole.parts():
-            tasks.append(task(part, statistic, start, *(v[start : start + n] for v in vectors)))
-            start += n
-        return tree_total(tasks)
-
-    def labels(self) -> Array:
-        return np.asarray(self.whole.labels())
-
-    def with_features(self, names: list[str]) -> SpreadSource:
-        """The same with other columns."""
-        return SpreadSource(self.whole.with_features(names))
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = self.whole.features
-        return names
+    task = delayed(_part_total, pure=False)
+    tasks, start = [], 0
+    for part, n in parts:
+        tasks.append(task(part, statistic, start, *(v[start : start + n] for v in vectors)))
+        start += n
+    return tree_total(tasks)
 
 
 def tree_total(parts: Iterable[Any]) -> Any:
-    """Sum of delayed statistics, neighbours first."""
+    """Sum of delayed statistics; neighbours are added first, which keeps the order of the rows."""
     from dask import delayed
 
-    level, merge = list(parts), delayed(_merged, pure=False)
+    level, merge = list(parts), delayed(partial(reduce, add), pure=False)
     if not level:
         raise no_rows()
     while len(level) > 1:
         level = [merge(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-    return _compute(level[0])[0]
+    return level[0].compute()
 
 
 def _part_total(part: Any, statistic: Statistic, offset: int, *vectors: Array) -> Any:
@@ -140,60 +123,23 @@ def _part_total(part: Any, statistic: Statistic, offset: int, *vectors: Array) -
 
 
 def _apply(statistic: Statistic, X: Any, y: Any, start: int, *vectors: Array) -> Any:
-    return statistic(_block(X, y, start), *vectors)
+    return statistic(Block.of(X, y, start), *vectors)
 
 
-def _block(X: Any, y: Any, start: int) -> Block:
-    M = checks.as_matrix(X)
-    return Block(M, same_rows(M.shape[0], y), start)
+def _with_known_shape(array: Any) -> Any:
+    return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
 
 
-def _merged(parts: list[Any]) -> Any:
-    return reduce(add, parts)
+# ---- A cluster to work on: one that is already running, or processes of this machine, closed afterwards.
 
-
-def _compute(*tasks: Any) -> tuple[Any, ...]:
-    import dask
-
-    computed: tuple[Any, ...] = dask.compute(*tasks)
-    return computed
-
-
-def _with_known_shape(X: Any) -> Any:
-    if any(np.isnan(n) for sizes in X.chunks for n in sizes):
-        X = X.compute_chunk_sizes()
-    if 0 in X.shape:
-        raise InputError(f"X is empty: got shape {X.shape}, expected at least one row and one column.")
-    return X
-
-
-def _length(y: Any) -> int:
-    if recognises(y, None):
-        return int(y.compute_chunk_sizes().shape[0]) if any(np.isnan(n) for n in y.chunks[0]) else int(y.shape[0])
-    return int(checks.label_vector(y).size)
-
-
-def _like_rows(y: Any, rows: tuple[int, ...]) -> Any:
-    import dask.array as da
-
-    if not recognises(y, None):
-        return da.from_array(checks.label_vector(y), chunks=(rows,))
-    if any(np.isnan(n) for n in y.chunks[0]):
-        y = y.compute_chunk_sizes()
-    return y.rechunk((rows,) if y.ndim == 1 else (rows, y.shape[1]))
-
-
-# ---- A cluster to work on: one that runs somewhere, or one of this machine's processes, closed afterwards.
-
-# Seconds to wait for an answer. A scheduler that runs answers in milliseconds.
-PATIENCE = 3.0
+PATIENCE = 3.0  # seconds to wait for a scheduler, which normally answers in milliseconds
 NEEDED = ("dask", "distributed", "joblib")
 
 
 @contextmanager
 def opened(jobs: int, scheduler: str | None) -> Iterator[Any]:
     """A client of the cluster at an address, or of a local one with `jobs` processes."""
-    _refuse_missing("backend dask", NEEDED)
+    refuse_missing("backend dask", NEEDED)
     kept = "what was finished is kept, and --resume does the rest"
     with _silent_logs(), _local(jobs) if scheduler is None else _remote(scheduler) as client, _losses_explained(kept):
         yield client
@@ -201,8 +147,8 @@ def opened(jobs: int, scheduler: str | None) -> Iterator[Any]:
 
 @contextmanager
 def joined(address: str, timeout: float | None = None, what: str = "--scheduler") -> Iterator[Any]:
-    """A client of the cluster at an address, which Dask uses for whatever it computes meanwhile."""
-    _refuse_missing(what, ("dask", "distributed"))
+    """A client of the cluster at an address; Dask computes everything there in the meantime."""
+    refuse_missing(what, ("dask", "distributed"))
     with (
         _silent_logs(),
         _remote(address, timeout) as client,
@@ -212,7 +158,8 @@ def joined(address: str, timeout: float | None = None, what: str = "--scheduler"
         yield client
 
 
-def _refuse_missing(what: str, names: tuple[str, ...]) -> None:
+def refuse_missing(what: str, names: tuple[str, ...]) -> None:
+    """Refuse what needs packages that are not installed."""
     missing = [name for name in names if find_spec(name) is None]
     if missing:
         raise InputError(f"{what} needs {', '.join(missing)}: pip install 'foldless[dask]'.")
@@ -220,17 +167,19 @@ def _refuse_missing(what: str, names: tuple[str, ...]) -> None:
 
 @contextmanager
 def _losses_explained(advice: str) -> Iterator[None]:
+    from distributed import CancelledError, KilledWorker
+
     try:
         yield
-    except _losses() as err:
+    except (KilledWorker, CancelledError) as err:
         raise InputError(
-            f"the Dask cluster gave up a task ({type(err).__name__}): look at the logs of its workers; {advice}."
+            f"the Dask cluster gave up on a task ({type(err).__name__}): look at the logs of its workers; {advice}."
         ) from err
 
 
 @contextmanager
 def _silent_logs() -> Iterator[None]:
-    """Errors are raised, and reported in one line: not also logged by every part of Dask that notices them."""
+    """Errors are raised and reported in one line; Dask's own components do not log them as well."""
     import distributed  # noqa: F401  # creates its loggers
 
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
@@ -242,12 +191,6 @@ def _silent_logs() -> Iterator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
-
-
-def _losses() -> tuple[type[BaseException], ...]:
-    from distributed import CancelledError, KilledWorker
-
-    return KilledWorker, CancelledError
 
 
 @contextmanager
@@ -266,8 +209,8 @@ def _local(jobs: int) -> Iterator[Any]:
 
 
 def _settled() -> None:
-    """In each worker: no warnings, and Ctrl-C is for the process that started it and will close it."""
-    # Dask's own threads save and restore the filters too, now and then in the middle of a task that has set them.
+    """In each worker: no warnings; Ctrl-C is left to the process that started the worker and will close it."""
+    # Dask's own threads also save and restore the filters, sometimes in the middle of a task that has set them.
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -284,10 +227,11 @@ def _remote(address: str, timeout: float | None = None) -> Iterator[Any]:
 
 
 def _refuse_unless_ready(address: str, timeout: float | None = None) -> None:
-    # Asked before there is a client: one that could not connect complains again when Python ends.
+    # Asked before there is a client: one that could not connect logs another error when Python exits.
     timeout = PATIENCE if timeout is None else timeout
     try:
-        identity = _in_a_loop(asyncio.wait_for(_identity(address), timeout))
+        with ThreadPoolExecutor(1) as thread:  # with its own event loop: in a notebook this thread has one running
+            identity = thread.submit(asyncio.run, asyncio.wait_for(_identity(address), timeout)).result()
     except Exception as err:  # whatever listens there may send anything
         raise InputError(
             f"no Dask scheduler answers at {address!r} ({_reason(err, timeout)}): start one with 'dask scheduler', or "
@@ -295,12 +239,6 @@ def _refuse_unless_ready(address: str, timeout: float | None = None) -> None:
         ) from err
     if not identity.get("workers"):
         raise InputError(f"the Dask scheduler at {address!r} has no workers: start some with 'dask worker {address}'.")
-
-
-def _in_a_loop(task: Any) -> Any:
-    """Run in an event loop of its own: a notebook has one running already, which cannot take a second task."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, task).result()
 
 
 async def _identity(address: str) -> dict[str, Any]:
@@ -319,10 +257,8 @@ def _reason(err: Exception, timeout: float) -> str:
 
 def _refuse_other_versions(client: Any) -> None:
     """Tasks are sent by name: the workers must have the same foldless."""
-    versions = client.run(version, "foldless", on_error="return")
     own = version("foldless")
-    other = {where: what for where, what in versions.items() if what != own}
-    if other:
-        where, what = next(iter(other.items()))
-        has = f"foldless {what}" if isinstance(what, str) else "no foldless"
-        raise InputError(f"the Dask worker at {where} has {has}: install foldless {own} there.")
+    for where, other in client.run(version, "foldless", on_error="return").items():
+        if other != own:
+            has = f"foldless {other}" if isinstance(other, str) else "no foldless"
+            raise InputError(f"the Dask worker at {where} has {has}: install foldless {own} there.")

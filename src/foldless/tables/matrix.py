@@ -1,9 +1,10 @@
-"""Matrices that are read in blocks: arrays in memory, and the rows of a source after a transformation."""
+"""Matrices that are read in blocks: arrays in memory, and the transformed rows of a source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.tables.block import Block, Moments, Source, Statistic
-from foldless.tables.sums import ColumnSums, finite_block_scores
+from foldless.tables.sums import column_sums, finite_block_scores
 
 # ---- Tables in memory, or mapped into it: blocks are views, nothing is copied whole.
 
@@ -38,17 +39,17 @@ class ArraySource(Source):
 
 
 def block_height(X: Any, elements: int, width: int = 1) -> int:
-    """Rows whose numbers, and `width` results for each, stay within so many elements."""
+    """Rows per block, so that neither its numbers nor `width` results per row exceed `elements`."""
     per_row = max(X.nnz // max(X.shape[0], 1), 1) if checks.is_sparse(X) else X.shape[1]
     return int(max(1, elements // max(per_row, width)))
 
 
-# ---- A matrix that is not in memory: the rows of a source after a transformation, with the products that methods need.
+# ---- A matrix that is not in memory: the transformed rows of a source, and products with them.
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Results with one entry (or row) per row of the table; parts add by concatenation."""
+    """Results with one entry (or row) per row of the table; `+` concatenates them."""
 
     parts: tuple[Array, ...]
 
@@ -62,7 +63,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class LazyMatrix:
-    """Rows of a source, each block passed through `transform`; every method that says so is one pass."""
+    """Rows of a source, each block passed through `transform`."""
 
     source: Source
     shape: tuple[int, int]
@@ -70,43 +71,24 @@ class LazyMatrix:
 
     def total(self, statistic: Statistic, *vectors: Array) -> Any:
         """`Source.total` of the transformed blocks: one pass."""
-        return self.source.total(Transformed(statistic, self.transform), *vectors)
+        return self.source.total(partial(_transformed, statistic=statistic, transform=self.transform), *vectors)
 
     def project(self, w: Floats) -> Floats:
-        """Scores of all rows: one pass; a NaN is an error that names its row."""
-        scores: Floats = self.total(Scores(w)).joined()
+        """Scores of all rows: one pass; an error names the first row with NaN or infinity."""
+        scores: Floats = self.total(partial(_scores, weights=w)).joined()
         return scores
 
-    def __matmul__(self, w: Floats) -> Floats:
-        return self.project(w)
+    __matmul__ = project
 
     def class_moments(self, positive: Array) -> tuple[Moments, Moments]:
         """Moments of the columns in the negative and in the positive class: one pass."""
-        moments = self.total(labelled_columns, positive)
+        moments = self.total(column_sums, positive)
         return moments.parts[False], moments.parts[True]
 
 
-@dataclass(frozen=True, eq=False)
-class Transformed:
-    """A statistic of transformed rows."""
-
-    statistic: Statistic
-    transform: Callable[[Any], Any]
-
-    def __call__(self, block: Block, *vectors: Array) -> Any:
-        return self.statistic(Block(self.transform(block.X), block.y, block.start), *vectors)
+def _transformed(block: Block, *vectors: Array, statistic: Statistic, transform: Callable[[Any], Any]) -> Any:
+    return statistic(Block(transform(block.X), block.y, block.start), *vectors)
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The statistic that keeps every score."""
-
-    weights: Floats
-
-    def __call__(self, block: Block) -> Rows:
-        return Rows((finite_block_scores(block, self.weights),))
-
-
-def labelled_columns(block: Block, positive: Array) -> Any:
-    """Moments of the columns, with labels given from outside."""
-    return ColumnSums()(Block(block.X, positive, block.start))
+def _scores(block: Block, *, weights: Floats) -> Rows:
+    return Rows((finite_block_scores(block, weights),))

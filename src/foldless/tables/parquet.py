@@ -1,8 +1,8 @@
 """Parquet files, read with pyarrow: one row group after the other, and only the columns that are needed.
 
-pyarrow reads a part of a row group at a time. polars, which reads the text files of the command line, holds a whole
-one, 882 MB for a row group of 800 MB (a million rows, as pandas writes them; pyarrow 375 MB), or takes six times as
-long.
+pyarrow reads a part of a row group at a time. polars, which reads the text files of the command line, either holds a
+whole row group in memory (882 MB for one of 800 MB, a million rows as pandas writes them; pyarrow needs 375 MB) or
+takes six times as long.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import numpy as np
 from foldless import checks, words
 from foldless.checks import Array
 from foldless.errors import InputError
-from foldless.tables.block import Block, Source, joined_labels, same_rows
+from foldless.tables import clusters
+from foldless.tables.block import Block, Source, Statistic, joined_labels
 
 BATCH_CELLS = 1 << 21  # numbers held at once: 16 MB
 READ_AHEAD = 1 << 20  # bytes of a column read from the file at a time
 SUFFIXES = (".parquet", ".pq")
 # What a column may hold, as messages name it.
 NUMBERS, TRUTH, TEXT, DATES = "numbers", "truth values", "text", "dates or times"
-NESTED, OTHER = "lists or structures", "values that are no numbers"
+NESTED, OTHER = "lists or structures", "values that are not numbers"
 
 
 # ---- One file.
@@ -107,14 +108,14 @@ def _kind(arrow: Any) -> str:
 
 
 def decoded(column: Any) -> Any:
-    """An Arrow column without the dictionary that it may be packed in."""
+    """An Arrow column without dictionary encoding."""
     return column.dictionary_decode() if hasattr(column, "dictionary_decode") else column
 
 
 def as_numbers(column: Any) -> Array:
     """An Arrow column of numbers or truth values as an array; NaN where a value is missing."""
     column = decoded(column)
-    # Missing truth values and decimals have no place in an array otherwise.
+    # Otherwise missing truth values and decimals would make an array of objects.
     converted = column.cast("float64") if str(column.type).startswith(("bool", "decimal")) else column
     return np.asarray(converted.to_numpy(zero_copy_only=False))
 
@@ -122,7 +123,9 @@ def as_numbers(column: Any) -> Array:
 def recognises(X: Any, y: Any) -> bool:
     """A path, or a list of paths, that ends in .parquet or names a folder or a pattern of such files."""
     paths = X if isinstance(X, list | tuple) and X else [X]
-    return all(isinstance(p, str | os.PathLike) and _looks_like_parquet(os.fspath(p)) for p in paths)
+    if not all(isinstance(path, str | os.PathLike) for path in paths):
+        return False
+    return all(path.endswith(SUFFIXES) or (Path(path).is_dir() and _in_folder(path)) for path in map(os.fspath, paths))
 
 
 def open_source(X: Any, y: Any) -> ParquetSource:
@@ -149,13 +152,12 @@ class ParquetSource(Source):
     target: str
     features: tuple[str, ...]
     start: int = 0  # place of the first row in the whole table
-    meaning: Mapping[Any, Any] | None = None  # of the values of the target; None: they are the labels
+    meaning: Mapping[Any, Any] | None = None  # the label of each value of the target; None if the values are labels
+    spread: bool = False  # whether Dask computes the statistics, row group by row group
 
     @classmethod
-    def of(
-        cls, paths: Any, target: str, *, drop: tuple[str, ...] = (), meaning: Mapping[Any, Any] | None = None
-    ) -> ParquetSource:
-        """Every column but the target and those in `drop` is a feature."""
+    def of(cls, paths: Any, target: str, *, drop: tuple[str, ...] = (), **options: Any) -> ParquetSource:
+        """Every column but the target and those in `drop` is a feature; `options` are fields."""
         files = [ParquetFile(path) for path in _listed_files(paths)]
         names = list(files[0].kinds)
         for name in (target, *drop):
@@ -165,7 +167,7 @@ class ParquetSource(Source):
         if not features:
             raise InputError(f"{files[0].path} has no column besides {target!r}: expected at least one feature.")
         groups = (RowGroup(file, k, n) for file in files for k, n in enumerate(file.row_groups) if n)
-        return cls(tuple(groups), target, features, meaning=meaning)
+        return cls(tuple(groups), target, features, **options)
 
     def with_features(self, names: list[str]) -> ParquetSource:
         """The same rows with these columns, in this order; the others are not read."""
@@ -184,17 +186,22 @@ class ParquetSource(Source):
             X = np.empty((batch.num_rows, len(self.features)), order="F")
             for j, name in enumerate(self.features):
                 X[:, j] = as_numbers(batch.column(name))
-            yield Block(X, same_rows(batch.num_rows, self._labels(batch)), start)
+            yield Block.of(X, self._labels(batch), start)
             start += batch.num_rows
 
     def labels(self) -> Array:
         return joined_labels(self._labels(batch) for batch in self._batches(()))
 
-    def parts(self) -> Iterator[tuple[ParquetSource, int]]:
-        """One source per row group, and its number of rows: what a cluster works on."""
+    def total(self, statistic: Statistic, *vectors: Array) -> Any:
+        if not self.spread:
+            return super().total(statistic, *vectors)
+        return clusters.total_of_parts(self._parts(), statistic, *vectors)
+
+    def _parts(self) -> Iterator[tuple[ParquetSource, int]]:
+        """One source per row group, and its number of rows."""
         start = self.start
         for group in self.groups:
-            yield replace(self, groups=(group,), start=start), group.n_rows
+            yield replace(self, groups=(group,), start=start, spread=False), group.n_rows
             start += group.n_rows
 
     def _batches(self, features: tuple[str, ...]) -> Iterator[Any]:
@@ -222,7 +229,7 @@ def _refuse_other_columns(file: ParquetFile, columns: list[str], features: tuple
     missing = [name for name in columns if name not in file.kinds]
     if missing:
         raise InputError(f"{file.path} lacks column {words.listed(missing)}: all files need the same columns.")
-    # Dates and text that looks like numbers could be converted, and would mean nothing.
+    # Dates, and text that looks like numbers, could be converted, but the numbers would mean nothing.
     unfit = [f"{name!r} holds {file.kinds[name]}" for name in features if not file.is_numeric(name)]
     if unfit:
         raise InputError(
@@ -232,10 +239,10 @@ def _refuse_other_columns(file: ParquetFile, columns: list[str], features: tuple
 
 
 def unreadable(files: tuple[str, ...]) -> str | None:
-    """Why this process cannot read these files, for a worker that is asked before the work; None if it can."""
+    """Why this process, such as a worker of a cluster, cannot read these files; None if it can."""
     for file in files:
         if not Path(file).is_file():
-            return f"{file} is not there"
+            return f"{file} does not exist"
     try:
         _ = ParquetFile(files[0]).kinds
     except InputError as err:
@@ -243,27 +250,20 @@ def unreadable(files: tuple[str, ...]) -> str | None:
     return None
 
 
-def _looks_like_parquet(path: str) -> bool:
-    return path.endswith(SUFFIXES) or (Path(path).is_dir() and bool(_in_folder(path)))
-
-
 def _in_folder(path: str) -> list[str]:
     return sorted(str(p) for suffix in SUFFIXES for p in Path(path).glob(f"*{suffix}"))
 
 
 def _listed_files(paths: Any) -> list[str]:
-    files: list[str] = []
-    for path in [os.fspath(p) for p in (paths if isinstance(paths, list | tuple) else [paths])]:
-        expanded = _expanded(path)
-        if not expanded:
-            raise InputError(f"no Parquet file at {path}: check the path.")
-        files += expanded
-    return files
+    several = paths if isinstance(paths, list | tuple) else [paths]
+    return [file for path in several for file in _expanded(os.fspath(path))]
 
 
 def _expanded(path: str) -> list[str]:
-    if Path(path).is_dir():
-        return _in_folder(path)
-    if Path(path).is_file():  # a name with brackets in it is a name first
+    if Path(path).is_file():  # before patterns: a file name may have brackets in it
         return [path]
-    return sorted(glob(path)) if has_magic(path) else []
+    matches = sorted(glob(path)) if has_magic(path) else []
+    files = _in_folder(path) if Path(path).is_dir() else matches
+    if not files:
+        raise InputError(f"no Parquet file at {path}: check the path.")
+    return files

@@ -1,4 +1,4 @@
-"""What is summed up over a block of rows: moments of the scores, and of the columns, by label."""
+"""Sums over a block of rows: moments of the scores, and of the columns, by label."""
 
 from __future__ import annotations
 
@@ -13,26 +13,21 @@ from foldless.checks import Array, Floats
 from foldless.errors import InputError
 from foldless.tables.block import Block, ByLabel, Moments, split_by_label
 
-# Numbers of X that are upcast at once, where it is not float64, and half of the scores held at once.
+# Numbers of X converted to float64 at once; twice as many scores are held at once.
 BLOCK_ELEMENTS = 1 << 19
 
 
 def project(X: Any, w: Array) -> Floats:
     """Scores ``X @ w`` in float64; X of another type is upcast a block of rows at a time."""
-    if hasattr(X, "project"):  # a table that is not in memory
-        return np.asarray(X.project(w), dtype=np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
-        if checks.is_sparse(X) or X.dtype == np.float64:
+        if not isinstance(X, np.ndarray) or X.dtype == np.float64:  # sparse, or not in memory
             return np.asarray(X @ w, dtype=np.float64)
         out = np.empty((X.shape[0], *w.shape[1:]))
-        for rows in _row_blocks(X):
+        step = max(1, BLOCK_ELEMENTS // X.shape[1])
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
             np.matmul(X[rows].astype(np.float64), w, out=out[rows])
         return out
-
-
-def _row_blocks(X: Any) -> list[slice]:
-    step = max(1, BLOCK_ELEMENTS // X.shape[1])
-    return [slice(start, start + step) for start in range(0, X.shape[0], step)]
 
 
 @dataclass(frozen=True)
@@ -87,14 +82,14 @@ class ScoreSums:
 
 
 def finite_block_scores(block: Block, w: Floats) -> Floats:
-    """Scores of a block, refused unless finite."""
+    """Scores of a block; NaN and infinity are refused."""
     scores = project(block.X, w)
     checks.finite_scores(scores, block.X, block.start)
     return scores
 
 
 def row_sums(block: Block, W: Floats) -> Floats:
-    """One number per row that is not finite where any of its scores is not."""
+    """One number per row, finite if and only if all scores of the row are."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = np.zeros(len(block.y))
         for scores in ScoreSums(W)._projected(block):
@@ -108,13 +103,10 @@ def _side_by_side(parts: list[Moments]) -> Moments:
     return Moments(parts[0].n, np.concatenate([m.mean for m in parts]), np.concatenate([m.scatter for m in parts]))
 
 
-@dataclass(frozen=True)
-class ColumnSums:
-    """The statistic of a block of rows: moments of its columns by label."""
-
-    def __call__(self, block: Block) -> ByLabel:
-        members = [(label, np.flatnonzero(mask)) for label, mask in split_by_label(block.y)]
-        return ByLabel({label: column_moments(block.X, rows) for label, rows in members})
+def column_sums(block: Block, labels: Array | None = None) -> ByLabel:
+    """The statistic of a block of rows: moments of its columns by label, or by other labels."""
+    members = split_by_label(block.y if labels is None else labels)
+    return ByLabel({label: column_moments(block.X, np.flatnonzero(mask)) for label, mask in members})
 
 
 def column_moments(X: Any, rows: Array) -> Moments:
@@ -124,11 +116,11 @@ def column_moments(X: Any, rows: Array) -> Moments:
     n, part = len(rows), X[rows].astype(np.float64)
     if n == 0:
         return Moments.of(np.empty((0, X.shape[1])))
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever uses them refuses moments that are not finite
+    with np.errstate(over="ignore", invalid="ignore"):  # callers refuse moments that are not finite
         mean = np.asarray(part.sum(axis=0)).ravel() / n
         squares = np.asarray(part.multiply(part).sum(axis=0)).ravel()
         scatter = np.maximum(squares - n * mean**2, 0.0)
-    # Sparse columns sit near zero by nature, where the textbook sum of squares is safe; those that do not are centred.
+    # The textbook sum of squares is accurate for values near zero, as in most sparse columns; the others are centred.
     far = np.flatnonzero(scatter < 1e-6 * squares)
     if far.size:
         scatter[far] = Moments.of(part[:, far].toarray()).scatter

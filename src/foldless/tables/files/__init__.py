@@ -1,38 +1,130 @@
-"""Files as tables: CSV, TSV, Parquet and NumPy archives, each behind the same small interface.
+"""Files as tables: CSV, TSV, Parquet and NumPy archives, each opened as a `Sheet`.
 
-sheet      `Sheet`, what every kind of file provides; numbers as text, kinds of files, unpacking, limits of memory
+sheet      `Sheet`, what every kind of file provides; numbers written as text; unpacking
 text       CSV and TSV; `writing` finds out how they are written: encoding, separator, decimal mark
 binary     Parquet and NumPy's .npz
 
-To add a kind: its first bytes in `sheet.MAGIC`, and a function that opens it in `READERS`.
+To add a kind: a subclass of `Sheet`, and a `Kind` in `KINDS`.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from foldless.tables.files import binary, sheet, text
+from foldless.errors import InputError
+from foldless.tables import parquet
+from foldless.tables.files import binary, sheet
 from foldless.tables.files.sheet import Hints, Loaded, Sheet
 
-__all__ = ["Hints", "Loaded", "Sheet", "opened"]
+__all__ = ["Hints", "Loaded", "Sheet", "open_parquet", "opened"]
 
-READERS: dict[str, Callable[[Path, Hints, Path], Sheet]] = {
-    "parquet": binary.read_parquet,
-    "npz": binary.read_archive,
-    "text": text.read,
-    "gzip": text.read_packed,
-}
+# ---- The kinds of files. The first bytes of a file decide; its name must not contradict them.
+
+READABLE = "a table as CSV, TSV, Parquet or .npz"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How to recognise and read a kind of file; one that cannot be read has advice instead of a reader."""
+
+    magic: tuple[bytes, ...] = ()  # first bytes
+    suffixes: tuple[str, ...] = ()  # endings that only this kind may have
+    read: Callable[[Path, Hints, Path], Sheet] | None = None  # of the file, the user's hints and a scratch directory
+    takes_hints: bool = False
+    growth: int = 1  # roughly, bytes in memory per byte of the file
+    advice: str = ""
+
+
+def _read_text(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> Sheet:
+    from foldless.tables.files import text  # loads polars: only once the memory limit has been checked
+
+    return text.read(path, hints, scratch, packed)
+
+
+TEXT = Kind(read=_read_text, takes_hints=True)
+GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(_read_text, packed=True), takes_hints=True, growth=4)
+PARQUET = Kind((b"PAR1",), parquet.SUFFIXES, binary.read_parquet, growth=3)
+ARCHIVE = Kind(suffixes=(".npz",), read=binary.read_archive)  # a zip file, distinguished from others by its suffix
+ZIP = Kind((b"PK\x03\x04", b"PK\x05\x06"), advice="unpack it first")
+ARRAY = Kind((b"\x93NUMPY",), advice="it holds one array without labels: save both with numpy.savez(file, X=X, y=y)")
+SPREADSHEET = Kind(suffixes=(".xlsx", ".xls", ".xlsm", ".ods"), advice="save the sheet as CSV first")
+KINDS = (GZIP, PARQUET, ARCHIVE, ZIP, ARRAY, SPREADSHEET)
 
 
 @contextmanager
 def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
-    """A file as a `Sheet`; what had to be unpacked or written in another encoding is gone afterwards."""
-    kind = sheet.kind_of(path)
-    if kind in ("parquet", "npz"):
+    """A file as a `Sheet`; temporary copies, unpacked or in another encoding, are removed afterwards."""
+    kind = kind_of(path)
+    if not kind.takes_hints:
         hints.refuse(path)
-    sheet.refuse_beyond_limit(path, kind)
+    refuse_beyond_limit(path, kind)
     with TemporaryDirectory(prefix="foldless-") as scratch:
-        yield READERS[kind](path, hints, Path(scratch))
+        yield kind.read(path, hints, Path(scratch))  # type: ignore[misc]
+
+
+def open_parquet(paths: tuple[Path, ...], why: str) -> tuple[binary.ParquetSheet, ...]:
+    """Files that make one table, refused unless all are Parquet, different, and have the same columns."""
+    for path in paths:
+        if kind_of(path) is not PARQUET:
+            raise InputError(f"{path} is not a Parquet file, and {why}: write it as Parquet first.")
+    return binary.as_one_table(paths)
+
+
+def kind_of(path: Path) -> Kind:
+    """The kind of a file that can be read; any other is refused with advice."""
+    if path.is_dir():
+        raise InputError(f"{path} is a directory: expected {READABLE}.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a regular file: copy its content into one and name that.")
+    with path.open("rb") as stream:
+        start = stream.read(8)
+    suffix = path.suffix.lower()
+    content = next((kind for kind in KINDS if start.startswith(kind.magic)), TEXT)
+    named = next((kind for kind in KINDS if suffix in kind.suffixes), content)
+    if (content, named) == (ZIP, ARCHIVE):
+        return ARCHIVE
+    if advice := named.advice or content.advice:
+        raise InputError(f"{path} is not {READABLE}: {advice}.")
+    if named is not content:
+        reason = f"is not a {suffix} file, despite its name" if start else "is empty"
+        raise InputError(f"{path} {reason}: write it again, or name it after what it holds.")
+    return content
+
+
+# ---- The memory limit of the process (``ulimit -v``), checked before a file is read: beyond it polars aborts.
+
+# A table is held up to three times: as it is read, as a matrix, and standardised. The rest is address space for the
+# libraries that are not loaded yet, and for their threads; with less of it polars aborts instead of raising an error.
+COPIES, REST = 3, 1200 * 2**20
+
+
+def refuse_beyond_limit(path: Path, kind: Kind) -> None:
+    """Refuse a table that needs more memory than the limit of this process leaves."""
+    free = _free_memory()
+    size = sheet.unpacked_size(path) if kind is ARCHIVE else kind.growth * path.stat().st_size
+    needed = COPIES * size + REST
+    if free is not None and needed > free:
+        raise InputError(
+            f"there is not enough memory for {path}: it needs about {needed // 2**20} MiB, and the limit of this "
+            f"process leaves {free // 2**20} MiB: raise it (ulimit -v)."
+        )
+
+
+def _free_memory() -> int | None:
+    """Bytes of address space that this process may still take; None without a limit, or if it is unknown."""
+    if sys.platform != "linux":
+        return None
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    return max(0, limit - taken)

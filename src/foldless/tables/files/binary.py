@@ -1,10 +1,10 @@
-"""Files that say themselves what is a number: Parquet, alone or several as one table, and NumPy archives."""
+"""Files with typed columns: Parquet, one file or several as one table, and NumPy archives."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,66 +21,37 @@ from foldless.words import listed
 
 
 def read_parquet(path: Path, hints: Hints, scratch: Path) -> ParquetSheet:
-    """Read what the file says about itself; its columns stay where they are."""
-    opened = ParquetSheet(path)
-    if opened.rows == 0:
-        raise InputError(f"{path} has columns but no rows.")
+    """Read the schema; columns are read when they are needed."""
+    (opened,) = as_one_table((path,))
     return opened
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ParquetSheet(Sheet):
     """A Parquet file."""
 
-    path: Path
+    file: parquet.ParquetFile
 
-    @property
-    def read_as(self) -> str:
-        return "Parquet"
-
-    @cached_property
-    def file(self) -> parquet.ParquetFile:
-        """The file itself."""
-        return parquet.ParquetFile(str(self.path))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns."""
-        return tuple(self.file.kinds)
+    @classmethod
+    def of(cls, path: Path) -> ParquetSheet:
+        file = parquet.ParquetFile(str(path))
+        return cls(path=path, names=tuple(file.kinds), read_as="Parquet", file=file)
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
         return sum(self.file.row_groups)
 
     def column(self, name: str) -> Any:
-        """One column as text; numbers and dates are written out."""
         import polars as pl
 
-        self._refuse_no_labels(name)
-        parts = [_as_text(batch.column(name)) for batch in self.file.batches([name])]
+        parts = [_as_text(batch.column(name)) for batch in self.label_batches(name)]
         return pl.concat(parts) if parts else pl.Series(dtype=pl.String)
 
     def unfit(self, names: tuple[str, ...]) -> dict[str, str]:
         """Columns that do not hold numbers, by name, with what they hold."""
         return {name: self.file.kinds[name] for name in names if not self.file.is_numeric(name)}
 
-    def count_values(self, name: str, values: Values) -> Values:
-        """The values of a column, added to those of other files."""
-        self._refuse_no_labels(name)
-        for batch in self.file.batches([name]):
-            counts = parquet.decoded(batch.column(name)).value_counts()
-            distinct = counts.field("values")
-            values.add(distinct.to_pylist(), _as_text(distinct).to_list(), counts.field("counts").to_pylist())
-            if len(values.texts) > MANY:
-                raise InputError(
-                    f"the target column '{name}' has more than {MANY} different values in {self.path}: expected two "
-                    f"classes. Is it a measurement? Then make classes of it first."
-                )
-        return values
-
     def load(self, names: tuple[str, ...]) -> Loaded:
-        """Numbers as float64, or as float32 where all of them are; words, dates and lists apart."""
         apart = self.unfit(names)
         numbers = [name for name in names if name not in apart]
         places = {name: k for k, name in enumerate(names)}
@@ -99,60 +70,33 @@ class ParquetSheet(Sheet):
         types = {self.file.types[name] for name in names}
         return "float" in types and types <= {"float", "bool", "int8", "int16", "uint8", "uint16"}
 
-    def _refuse_no_labels(self, name: str) -> None:
+    def label_batches(self, name: str) -> Iterator[Any]:
+        """A column as Arrow record batches, refused unless its values can be labels."""
         kind = self.file.kinds[name]
         if kind in (parquet.NESTED, parquet.OTHER):
             raise InputError(f"column '{name}' of {self.path} holds {kind}: expected labels.")
+        yield from self.file.batches([name])
 
 
 def _as_text(column: Any) -> Any:
-    """An Arrow column as a polars series of text; null where it says nothing."""
+    """An Arrow column as a polars series of text; null where a value is missing."""
     import polars as pl
 
     return stripped(pl.Series(pl.from_arrow(parquet.decoded(column))).cast(pl.String))
 
 
-MANY = 1000  # different values: no column of classes
-
-
-@dataclass
-class Values:
-    """Values of a column over all files: the text of each, the rows of each text, and the rows without one."""
-
-    texts: dict[Any, str] = field(default_factory=dict)
-    rows: Counter[str] = field(default_factory=Counter)
-    missing: int = 0
-
-    def add(self, values: list[Any], texts: list[str | None], counts: list[int]) -> None:
-        """Count some more rows."""
-        for value, text, count in zip(values, texts, counts, strict=True):
-            if text is None:
-                self.missing += count
-            else:
-                self.texts[value] = text
-                self.rows[text] += count
-
-
-def open_parquet(paths: tuple[Path, ...], why: str) -> tuple[ParquetSheet, ...]:
-    """The files, refused unless all are Parquet, different, and have the same columns."""
-    for path in paths:
-        if sheet.kind_of(path) != "parquet":
-            raise InputError(f"{path} is not a Parquet file, and {why}: write it as Parquet first.")
-    _refuse_twice(paths)
-    sheets = tuple(ParquetSheet(path) for path in paths)
+def as_one_table(paths: tuple[Path, ...]) -> tuple[ParquetSheet, ...]:
+    """Parquet files that make one table: different files with the same columns, and at least one row."""
+    places = [path.resolve() for path in paths]
+    for k, path in enumerate(paths):
+        if places[k] in places[:k]:
+            raise InputError(f"{path} is named twice: its rows would count twice. Name every file once.")
+    sheets = tuple(ParquetSheet.of(path) for path in paths)
     for other in sheets[1:]:
         _refuse_other_columns(other, sheets[0])
     if not sum(one.rows for one in sheets):
-        raise InputError(f"{paths[0]} has columns but no rows{', nor have the others' * (len(paths) > 1)}.")
+        raise InputError(f"{paths[0]} has columns but no rows{', like the others' * (len(paths) > 1)}.")
     return sheets
-
-
-def _refuse_twice(paths: tuple[Path, ...]) -> None:
-    seen: dict[Path, Path] = {}
-    for path in paths:
-        before = seen.setdefault(path.resolve(), path)
-        if before is not path:
-            raise InputError(f"{path} is named twice: its rows would count twice. Name every file once.")
 
 
 def _refuse_other_columns(sheet: ParquetSheet, first: ParquetSheet) -> None:
@@ -160,15 +104,38 @@ def _refuse_other_columns(sheet: ParquetSheet, first: ParquetSheet) -> None:
         more = [name for name in one.names if name not in set(other.names)]
         if more:
             raise InputError(
-                f"{one.path} has {listed(more)} and {other.path} has not: files that make one table need the same "
+                f"{one.path} has {listed(more)} but {other.path} does not: files that make one table need the same "
                 f"columns."
             )
 
 
+MANY = 1000  # distinct values: too many for classes
+
+
+@dataclass
+class Values:
+    """The distinct values of a column in several files."""
+
+    texts: dict[Any, str] = field(default_factory=dict)  # each value as text
+    rows: Counter[str] = field(default_factory=Counter)  # number of rows with each text
+    missing: int = 0
+
+    def add(self, column: Any) -> None:
+        """Count the rows of an Arrow column."""
+        counts = parquet.decoded(column).value_counts()
+        values = counts.field("values")
+        numbers = zip(values.to_pylist(), _as_text(values).to_list(), counts.field("counts").to_pylist(), strict=True)
+        for value, text, count in numbers:
+            if text is None:
+                self.missing += count
+            else:
+                self.texts[value] = text
+                self.rows[text] += count
+
+
 def count_values(sheets: tuple[ParquetSheet, ...], name: str) -> Values:
     """The values of a target column, over all files."""
-    expected = sheets[0].file.kinds[name]
-    values = Values()
+    expected, values = sheets[0].file.kinds[name], Values()
     for one in sheets:
         kind = one.file.kinds[name]
         if kind == parquet.DATES:
@@ -178,9 +145,17 @@ def count_values(sheets: tuple[ParquetSheet, ...], name: str) -> Values:
                 f"the target column '{name}' holds {expected} in {sheets[0].path} and {kind} in {one.path}: write it "
                 f"the same way in all files."
             )
-        one.count_values(name, values)
+        for batch in one.label_batches(name):
+            values.add(batch.column(name))
+            if len(values.texts) > MANY:
+                raise InputError(
+                    f"the target column '{name}' has more than {MANY} different values in {one.path}: expected two "
+                    f"classes. Is it a measurement? Then make classes of it first."
+                )
     return values
 
+
+# ---- NumPy archives.
 
 MATRIX, TARGET = "X", "y"
 NAMES = ("feature_names", "features", "columns")
@@ -198,23 +173,23 @@ def read_archive(path: Path, hints: Hints, scratch: Path) -> ArchiveSheet:
     if MATRIX not in held:
         raise InputError(f"{path} has no array 'X' (it has {listed(held) or 'none'}): {SAVED_BY}.")
     X = _checked(_array(path, MATRIX), path)
-    return ArchiveSheet(path, X, _names(path, held, X.shape[1]), tuple(n for n in held if n not in (MATRIX, *NAMES)))
+    return ArchiveSheet(
+        path=path,
+        names=_names(path, held, X.shape[1]),
+        read_as="NumPy archive",
+        others=tuple(name for name in held if name not in (MATRIX, *NAMES)),
+        default_target=TARGET,
+        X=X,
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class ArchiveSheet:
-    """A NumPy archive; a `Sheet` whose properties are fields."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ArchiveSheet(Sheet):
+    """A NumPy archive."""
 
-    path: Path
     X: Any
-    names: tuple[str, ...]
-    others: tuple[str, ...]
-    default_target: str | None = TARGET
-    read_as: str = "NumPy archive"
-    remedy: str = ""
 
     def column(self, name: str) -> Any:
-        """An array of the archive, or a column of X, as text."""
         import polars as pl
 
         values = self.X[:, self.names.index(name)] if name not in self.others else _array(self.path, name)
@@ -223,17 +198,16 @@ class ArchiveSheet:
                 f"array '{name}' of {self.path} has the shape {values.shape}: expected one value for each of the "
                 f"{len(self.X)} rows of X."
             )
-        return stripped(pl.Series(name, [_written(v) for v in values.tolist()], dtype=pl.String))
+        return stripped(pl.Series(name, [_as_word(v) for v in values.tolist()], dtype=pl.String))
 
     def load(self, names: tuple[str, ...]) -> Loaded:
-        """X itself where nothing is left out."""
         if names == self.names:
             return Loaded(self.X, {}, {})
         places = {name: k for k, name in enumerate(self.names)}
         return Loaded(self.X[:, [places[name] for name in names]], {}, {})
 
 
-def _written(value: Any) -> str:
+def _as_word(value: Any) -> str:
     return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
@@ -245,8 +219,8 @@ def _array(path: Path, name: str) -> Any:
         why = "holds Python objects, which are never unpickled" if "pickle" in str(err) else "cannot be read"
         raise InputError(f"array '{name}' of {path} {why}: save it as numbers or as text.") from err
     except MemoryError as err:
-        raise InputError(f"array '{name}' of {path} is larger than the memory there is.") from err
-    if not isinstance(array, np.ndarray):  # a member that is no array comes as bytes
+        raise InputError(f"array '{name}' of {path} does not fit into memory.") from err
+    if not isinstance(array, np.ndarray):  # members that are not arrays come as bytes
         raise InputError(f"'{name}' of {path} is not an array: {SAVED_BY}.")
     return array
 
@@ -263,7 +237,7 @@ def _names(path: Path, held: tuple[str, ...], width: int) -> tuple[str, ...]:
     given = next((name for name in NAMES if name in held), None)
     if given is None:
         return tuple(f"x{k}" for k in range(width))
-    names = tuple(_written(v).strip() for v in _array(path, given).ravel().tolist())
+    names = tuple(_as_word(v).strip() for v in _array(path, given).ravel().tolist())
     if len(names) != width:
         raise InputError(f"array '{given}' of {path} has {len(names)} names for the {width} columns of X.")
     refuse_repeated(names, path)

@@ -10,38 +10,33 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import polars as pl
 
 from foldless.errors import InputError
 from foldless.tables.files import sheet
-from foldless.tables.files.sheet import NO_NUMBER_SPELLED, Hints, Loaded, Sheet, as_numbers, numeric_columns, stripped
-from foldless.tables.files.writing import Layout, Text, as_utf8, familiar_name, layout_of
+from foldless.tables.files.sheet import NO_NUMBER_SPELLED, Hints, Loaded, Marks, Sheet, as_numbers, stripped
+from foldless.tables.files.writing import Layout, as_utf8, familiar_name, layout_of
 from foldless.words import one_line
 
 SAMPLE_ROWS = 200
 TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
 
 
-def read(path: Path, hints: Hints, scratch: Path) -> TextSheet:
-    """Find out how the file is written; nothing but its first lines is kept."""
-    return _described(path, path, hints, scratch)
+def read(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> TextSheet:
+    """Find out how a file, packed with gzip or not, is written; only its first lines are kept."""
+    plain = sheet.unpack_gzip(path, scratch / "unpacked") if packed else path
+    text, encoding = as_utf8(plain, hints.encoding, scratch, path)
+    layout = layout_of(text, hints, path)
+    read_as = f"{layout.words}, {familiar_name(encoding)}"  # such as 'semicolon, decimal comma, Latin-1'
+    remedy = f"it was read as {read_as}; --sep, --decimal, --thousands and --encoding change that"
+    return TextSheet(path=path, names=layout.header, read_as=read_as, remedy=remedy, text=text, layout=layout)
 
 
-def read_packed(path: Path, hints: Hints, scratch: Path) -> TextSheet:
-    """The same for a file that was packed with gzip."""
-    return _described(path, sheet.unpack_gzip(path, scratch / "unpacked"), hints, scratch)
-
-
-def _described(path: Path, plain: Path, hints: Hints, scratch: Path) -> TextSheet:
-    text = as_utf8(plain, hints.encoding, scratch, path)
-    return TextSheet(path, text, layout_of(text.path, hints, path))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TextSheet(Sheet):
-    """A text table."""
+    """A CSV or TSV file."""
 
-    path: Path
-    text: Text
+    text: Path  # the file, or a copy of it, as UTF-8
     layout: Layout
 
     def __post_init__(self) -> None:
@@ -50,48 +45,30 @@ class TextSheet(Sheet):
         if self._rows == 0:
             raise InputError(f"{self.path} has a header but no rows.")
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The header."""
-        return self.layout.header
-
-    @property
-    def read_as(self) -> str:
-        """Such as 'semicolon, decimal comma, Latin-1'."""
-        return f"{self.layout.words}, {familiar_name(self.text.encoding)}"
-
-    @property
-    def remedy(self) -> str:
-        """The options that change how the file is read."""
-        return f"it was read as {self.read_as}; --sep, --decimal, --thousands and --encoding change that"
-
     @cached_property
     def _columns(self) -> list[str]:
-        """The names that polars gives: it does not strip, and renames what it has seen."""
         return list(self._tried(lambda: self._scan().collect_schema().names()))
 
     @cached_property
-    def _name_for_polars(self) -> dict[str, str]:
+    def _in_polars(self) -> dict[str, str]:
+        """The name that polars gives each column: it does not strip names, and renames repeated ones."""
         return dict(zip(self.layout.header, self._columns, strict=True))
 
     @cached_property
     def _rows(self) -> int:
-        import polars as pl
-
         return int(self._tried(lambda: self._scan().select(pl.len()).collect().item()))
 
     def column(self, name: str) -> Any:
-        """One column as stripped text."""
         return stripped(self._texts([name])[name]).alias(name)
 
     def load(self, names: tuple[str, ...]) -> Loaded:
-        """Numbers at once where the first rows promise them; the rest by way of text."""
+        """Columns whose first rows are numbers are parsed directly; the others are read as text first."""
         X = sheet.new_matrix(self._rows, len(names))
         places = {name: k for k, name in enumerate(names)}
         self._refuse_doubtful(names)
         promising = self._promising(names)
         if not promising or not self._filled(X, promising, [places[n] for n in promising]):
-            promising = []  # a word further down: every column is looked at
+            promising = []  # text further down: every column is read as text
             self._refuse_ragged()
         taken = set(promising)
         rest = [name for name in names if name not in taken]
@@ -106,11 +83,11 @@ class TextSheet(Sheet):
 
     def _promising(self, names: tuple[str, ...]) -> list[str]:
         written = self.layout.marks
-        # polars knows no thousands, and parses decimal commas only where the comma does not separate.
+        # polars has no option for thousands, and parses decimal commas only if the separator is not a comma.
         if written.thousands is not None or (written.decimal, self.layout.separator) == (",", ","):
             return []
         sample = self._tried(lambda: self._scan().head(SAMPLE_ROWS).collect())
-        numeric = dict(zip(self.layout.header, numeric_columns(sample, written), strict=True))
+        numeric = dict(zip(self.layout.header, _numeric_columns(sample, written), strict=True))
         promising = [name for name in names if numeric[name]]
         if promising and written.decimal == "," and self._holds("."):
             return self._without_points(promising)
@@ -118,24 +95,24 @@ class TextSheet(Sheet):
 
     def _without_points(self, names: list[str]) -> list[str]:
         """Columns without a point in any cell: under a decimal comma polars would take '1.020' for 1.02."""
-        import polars as pl
-
-        cells = pl.col([self._of(name) for name in names])
+        cells = pl.col([self._in_polars[name] for name in names])
         return self._where(names, ~cells.str.contains(".", literal=True).any())
 
     def _refuse_doubtful(self, names: tuple[str, ...]) -> None:
-        """Refuse '1.020' beside '985' where nothing tells what the point is for."""
-        import polars as pl
-
-        written = self.layout.marks
-        if written.certain or not self._holds(written.decimal):
+        """Refuse a column with '1.020' and '985' if nothing tells what the point stands for."""
+        written, mark = self.layout.marks, self.layout.marks.decimal
+        if written.certain or not self._holds(mark):
             return
-        wanted = pl.col([self._of(name) for name in names]).str.strip_chars()
+        wanted = pl.col([self._in_polars[name] for name in names]).str.strip_chars()
         known = pl.when(~wanted.is_in(pl.Series(NO_NUMBER_SPELLED).implode())).then(wanted)
         for name in self._where(list(names), written.doubtful(known)):
             cells = self.column(name).drop_nulls()
-            marked = cells.str.contains(written.decimal, literal=True)
-            raise sheet.in_doubt(self.path, name, cells.filter(marked)[0], cells.filter(~marked)[0], written.decimal)
+            marked = cells.str.contains(mark, literal=True)
+            raise InputError(
+                f"{self.path} has '{cells.filter(marked)[0]}' beside '{cells.filter(~marked)[0]}' in column '{name}', "
+                f"and nothing tells whether the {sheet.NAMES[mark]} marks thousands or decimals: use "
+                f"--thousands '{mark}' or --decimal '{mark}'."
+            )
 
     def _where(self, names: list[str], test: Any) -> list[str]:
         """The names of columns for which an expression is true."""
@@ -143,19 +120,17 @@ class TextSheet(Sheet):
         return [name for name, true in zip(names, row, strict=True) if true]
 
     def _holds(self, mark: str) -> bool:
-        """Whether a mark is anywhere in the file: a quick look before one that is not."""
-        with self.text.path.open("rb") as stream:
+        """Whether a mark occurs anywhere in the file: a quick check before a slow one."""
+        with self.text.open("rb") as stream:
             return any(mark.encode() in block for block in iter(partial(stream.read, 2**20), b""))
 
     def _refuse_ragged(self) -> None:
-        """Read every row in full; polars overlooks cells without a name where it is asked for some columns only."""
+        """Read every row in full: polars ignores surplus cells when only some columns are selected."""
         self._tried(lambda: deque(self._scan().collect_batches(), maxlen=0))
 
     def _filled(self, X: Any, names: list[str], places: list[int]) -> bool:
-        """False when a cell of these columns is no number, or a row is not as it should be."""
-        import polars as pl
-
-        wanted = [self._of(name) for name in names]
+        """Fill columns of X; False if a cell is not a number, or a row cannot be parsed."""
+        wanted = [self._in_polars[name] for name in names]
         typed = self._scan(
             schema_overrides=dict.fromkeys(wanted, pl.Float64),
             null_values=NO_NUMBER_SPELLED,
@@ -171,25 +146,20 @@ class TextSheet(Sheet):
         return True
 
     def _blocks(self, names: list[str]) -> list[list[str]]:
-        """As many columns at once as make a moderate amount of text."""
-        share = self.text.path.stat().st_size / len(self.layout.header)
+        """The columns in groups that hold a moderate amount of text."""
+        share = self.text.stat().st_size / len(self.layout.header)
         size = max(1, int(TEXT_AT_ONCE / max(1.0, share)))
         return [names[k : k + size] for k in range(0, len(names), size)]
 
     def _texts(self, names: list[str]) -> Any:
-        wanted = [self._of(name) for name in names]
+        wanted = [self._in_polars[name] for name in names]
         frame = self._tried(lambda: self._scan().select(wanted).collect())
         frame.columns = names
         return frame
 
-    def _of(self, name: str) -> str:
-        return self._name_for_polars[name]
-
     def _scan(self, **how: Any) -> Any:
-        import polars as pl
-
         return pl.scan_csv(
-            self.text.path,
+            self.text,
             separator=self.layout.separator,
             infer_schema=False,
             glob=False,
@@ -198,8 +168,6 @@ class TextSheet(Sheet):
         )
 
     def _tried(self, call: Any) -> Any:
-        import polars as pl
-
         try:
             return call()
         except pl.exceptions.PolarsError as err:
@@ -211,11 +179,20 @@ class TextSheet(Sheet):
         raise InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
 
     def _ragged(self) -> str | None:
-        """Where the first row is that has more cells than the header."""
+        """The first row with more cells than the header, in words."""
         width = len(self.layout.header)
-        with self.text.path.open(encoding="utf-8-sig", newline="") as stream:
+        with self.text.open(encoding="utf-8-sig", newline="") as stream:
             rows = csv.reader(stream, delimiter=self.layout.separator)
             for row in rows:
                 if len(row) > width and rows.line_num > self.layout.skipped:
                     return f"line {rows.line_num} has {len(row)} cells, and the header {width}"
         return None
+
+
+def _numeric_columns(sample: Any, marks: Marks) -> list[bool]:
+    """For each column of text, whether polars can be expected to parse it as numbers."""
+    known = pl.all().is_in(pl.Series(NO_NUMBER_SPELLED).implode())
+    words = sample.select(pl.when(~known).then(pl.all()))
+    numbers = words.select(marks.plain(pl.all())).select(pl.all().cast(pl.Float64, strict=False))
+    lost = zip(words.null_count().row(0), numbers.null_count().row(0), strict=True)
+    return [before == after for before, after in lost]

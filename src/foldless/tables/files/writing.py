@@ -29,66 +29,61 @@ WESTERN = frozenset("àáâãäåæçèéêëìíîïñòóôõöøùúûüýß�
 FAMILIAR = {"cp1252": "Windows-1252", "iso8859-1": "Latin-1", "utf-8-sig": "UTF-8"}
 
 
-@dataclass(frozen=True)
-class Text:
-    """A file that polars can read as it is: UTF-8, no blank lines; and the encoding that it was in."""
+def as_utf8(path: Path, wanted: str | None, scratch: Path, shown: Path) -> tuple[Path, str]:
+    """The file itself if polars can read it (UTF-8, no blank lines), else a copy that it can read; and the encoding.
 
-    path: Path
-    encoding: str
-
-
-def as_utf8(path: Path, wanted: str | None, scratch: Path, shown: Path) -> Text:
-    """The file itself where it is plain UTF-8, else a copy that is; `shown` is its name in messages."""
-    look = _looked_through(path)
-    if look.binary and wanted is None and not look.marked:
+    `shown` is the name of the file in messages.
+    """
+    content = _inspected(path)
+    if content.binary and wanted is None:
         raise InputError(f"{shown} is not a text file: expected a table as CSV, TSV, Parquet or .npz.")
-    encoding = wanted or look.encoding
+    encoding = wanted or content.encoding
     if encoding is None:
-        raise InputError(f"{shown} is in no encoding that could be recognised: name it with --encoding.")
-    if look.plain and codecs.lookup(encoding).name in ("utf-8", "ascii", "utf-8-sig"):
-        return Text(path, "utf-8")
-    return Text(_rewritten(path, encoding, scratch / "text.csv", shown), encoding)
+        raise InputError(f"the encoding of {shown} could not be recognised: name it with --encoding.")
+    if content.plain and codecs.lookup(encoding).name in ("utf-8", "ascii", "utf-8-sig"):
+        return path, "utf-8"
+    return _rewritten(path, encoding, scratch / "text.csv", shown), encoding
 
 
 def familiar_name(encoding: str) -> str:
-    """An encoding as people know it."""
+    """The common name of an encoding."""
     name = codecs.lookup(encoding).name
     return FAMILIAR.get(name, name.upper() if name.startswith("utf") else name)
 
 
 @dataclass(frozen=True)
 class _Bytes:
-    """What the bytes of a file tell about its encoding."""
+    """What the bytes of a file say about its encoding."""
 
     encoding: str | None
-    plain: bool
-    binary: bool
-    marked: bool
+    plain: bool  # UTF-8 that polars can read as it is
+    binary: bool  # not a text file
 
 
-def _looked_through(path: Path) -> _Bytes:
-    """One pass over the bytes: valid UTF-8 to the end? blank lines? anything that is not text?"""
+def _inspected(path: Path) -> _Bytes:
+    """One pass over the bytes: whether they are valid UTF-8, have blank lines, or are not text at all."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    clean, binary, strange, tail = True, False, b"", b""
+    clean, binary, undecoded, tail = True, False, b"", b""
     with path.open("rb") as stream:
         start = stream.read(4)
         mark = next((name for bom, name in MARKS.items() if start.startswith(bom)), None)
         stream.seek(0)
         while block := stream.read(BLOCK):
             binary = binary or len(block.translate(None, BINARY)) < len(block)
-            clean = clean and not _blank_lines(tail + block) and not _old_line_ends(block)
+            old_line_ends = b"\r" in block and b"\n" not in block
+            clean = clean and not _blank_lines(tail + block) and not old_line_ends
             tail = block[-64:]
-            if len(strange) < SAMPLE and not _decodes(decoder, block):
-                strange += _lines_with_accents(block)
+            if len(undecoded) < SAMPLE and not _decodes(decoder, block):
+                undecoded += _lines_with_accents(block)
             if binary:
                 break
-    if not strange and not binary and not _decodes(decoder, b"", final=True):
-        strange = _lines_with_accents(tail)  # a letter that is cut off by the end of the file
+    if not undecoded and not binary and not _decodes(decoder, b"", final=True):
+        undecoded = _lines_with_accents(tail)  # the file ends in the middle of a letter
     if mark is not None:
-        return _Bytes(mark, mark == "utf-8-sig" and clean and not strange, binary and mark == "utf-8-sig", True)
-    if not strange:
-        return _Bytes("utf-8", clean, binary, False)
-    return _Bytes(None if binary else _guessed(strange[:SAMPLE]), False, binary, False)
+        return _Bytes(mark, mark == "utf-8-sig" and clean and not undecoded, binary=False)
+    if not undecoded:
+        return _Bytes("utf-8", clean, binary)
+    return _Bytes(None if binary else _guessed(undecoded[:SAMPLE]), False, binary)
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> bool:
@@ -101,18 +96,14 @@ def _decodes(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = Fal
 
 
 def _blank_lines(block: bytes) -> bool:
-    # A regular expression over all bytes would take longer than reading the table.
+    # First without a regular expression, which would take longer than reading the table.
     if b"\n\n" in block or b"\n\r\n" in block:
         return True
     return (b"\n " in block or b"\n\t" in block) and PADDED_BLANK_LINE.search(block) is not None
 
 
-def _old_line_ends(block: bytes) -> bool:
-    return b"\r" in block and b"\n" not in block
-
-
 def _lines_with_accents(block: bytes) -> bytes:
-    # Numbers say nothing about the encoding, and the words are what the guess has to rest on.
+    # Only lines with accents say anything about the encoding.
     return b"\n".join(line for line in block.splitlines() if not line.isascii())
 
 
@@ -124,13 +115,13 @@ def _guessed(data: bytes) -> str | None:
     best = from_bytes(data).best()
     if best is None:
         return None
-    # Where several encodings give the same text, the name that people know.
+    # If several encodings give the same text, use the one that people know.
     same = (str(name) for name in best.could_be_from_charset)
     return next((name for name in same if name in ("cp1252", "latin_1")), str(best.encoding))
 
 
 def _western(data: bytes) -> str | None:
-    """Single accents of western Europe among plain letters; a few words are too little for a guess by statistics."""
+    """Latin-1 or Windows-1252, if the text has only accents of western Europe; statistics fail on a few words."""
     runs = HIGH_BYTES.findall(data)
     if max(map(len, runs)) > 2:
         return None
@@ -141,7 +132,7 @@ def _western(data: bytes) -> str | None:
 
 
 def _rewritten(path: Path, encoding: str, target: Path, shown: Path) -> Path:
-    """The same text as UTF-8 with plain line ends and without blank lines."""
+    """A copy as UTF-8, with plain line ends and without blank lines."""
     try:
         with path.open(encoding=encoding) as text, target.open("w", encoding="utf-8", newline="\n") as out:
             out.writelines(line for line in text if line.strip())
@@ -161,7 +152,7 @@ TAB_SUFFIXES = (".tsv", ".tab")
 LINES = 40  # lines that the guess is made from
 CELLS = 10_000  # ... and cells, where lines are long
 SNIFFED = 2**14  # characters that csv.Sniffer is asked about; it is slow on wide tables
-# What Excel understands in the first line of a file.
+# A first line such as 'sep=;', which Excel understands.
 NAMED_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t| )"?\s*', re.IGNORECASE)
 
 
@@ -219,7 +210,7 @@ def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
 
 
 def _guessed_separator(lines: list[str]) -> str:
-    """csv.Sniffer's word if it fits the first lines; else the mark that the header has most often."""
+    """The guess of csv.Sniffer if it fits the first lines, else the most frequent mark in the header that does."""
     counts = Counter(re.sub(r'"[^"]*"', "", lines[0]))
     frequent = sorted(SEPARATORS, key=lambda mark: -counts[mark])
     candidates = [*_sniffed(lines), *frequent]
@@ -237,14 +228,14 @@ def _sniffed(lines: list[str]) -> list[str]:
 
 
 def _fits(lines: list[str], separator: str) -> bool:
-    """True when the separator gives every line as many cells as the header has, and more than one."""
-    # The last line that was read may be one half of a cell with a line break in it.
+    """Whether the separator gives every line as many cells as the header, and more than one."""
+    # The last line may end inside a cell that has a line break in it.
     widths = {len(row) for row in list(_cells(lines, separator))[: max(2, LINES - 1)]}
     return len(widths) == 1 and widths != {1}
 
 
 def _refuse_comments(lines: list[str], rows: list[list[str]], shown: Path) -> None:
-    """A first line with '#' may name the columns ('#id,age'); with other cells than the next it is a comment."""
+    """A first line with '#' may name the columns ('#id,age'); with fewer or more cells than the next, it does not."""
     if lines[0].startswith("#") and len(rows) > 1 and (lines[1].startswith("#") or len(rows[0]) != len(rows[1])):
         raise InputError(
             f"{shown} begins with a comment ('{cut(lines[0].strip())}'): remove the lines that start with '#', "
