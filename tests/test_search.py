@@ -238,7 +238,7 @@ def test_warnings_are_repeated_once(data):
 @pytest.mark.parametrize(
     ("changes", "y", "message"),
     [
-        ({"method": "cv"}, None, "method must be 'auto', 'loo' or 'in-sample', got 'cv'"),
+        ({"method": "cv"}, None, "method must be 'auto', 'loo', 'refit' or 'in-sample', got 'cv'"),
         ({"rule": "first"}, None, "rule must be 'best' or 'simplest', got 'first'"),
         ({"level": 95}, None, "level must lie strictly between 0 and 1, got 95"),
         ({"error_score": 0}, None, "error_score must be nan or 'raise', got 0"),

@@ -283,8 +283,8 @@ def why_not_linear(final: Any, name: str) -> str:
     if kind == "outlier_detector":
         return f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}"
     return (
-        f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; any other classifier "
-        f"is judged by refits, method='refit'; or {WAY_OUT}"
+        f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise use "
+        f"method='refit', or {WAY_OUT}"
     )
 
 
