@@ -107,7 +107,7 @@ CASES = {
     "estimator not fitted": (lambda: auc(LogisticRegression()), EstimatorError, "not fitted.*call fit"),
     "estimator a regressor": (lambda: auc(LinearRegression().fit(X, Y)), EstimatorError, "regressor"),
     "estimator not linear": (
-        lambda: auc(RandomForestClassifier(2).fit(X, Y)), EstimatorError, "RandomForestClassifier.*method='refit'.*from_scores",
+        lambda: auc(RandomForestClassifier(2).fit(X, Y)), EstimatorError, "RandomForest.*method='refit'.*from_scores",
     ),
     "estimator of three classes": (
         lambda: auc(RidgeClassifier().fit(X, np.arange(N) % 3)), EstimatorError, "two classes",
