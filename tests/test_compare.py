@@ -274,7 +274,7 @@ def test_bad_rope(data, models, rope):
 @pytest.mark.parametrize(
     ("kwargs", "words"),
     [
-        ({"method": "cv"}, "method must be 'auto', 'loo' or 'in-sample', got 'cv'"),
+        ({"method": "cv"}, "method must be 'auto', 'loo', 'refit' or 'in-sample', got 'cv'"),
         ({"prior": fl.Prior.paper()}, "prior must be an EffectPrior"),
         ({"names": ("a", "a")}, "two different names"),
         ({"names": "ab"}, "two different names"),

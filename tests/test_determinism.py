@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,6 +31,7 @@ X3, Y3 = make_classification(60, 6, n_informative=4, n_classes=3, flip_y=0.1, ra
 MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
 OTHER = RidgeClassifier().fit(X, Y)
 THREE = LogisticRegression().fit(X3, Y3)
+FOREST = RandomForestClassifier(5).fit(X, Y)  # no seed of its own
 LEVELS = np.linspace(0.0, 1.0, 11)
 GRID = {"alpha": [0.1, 1.0, 10.0]}
 TWO_KINDS = [{"alpha": [0.1, 1.0]}, {"solver": ["lsqr", "cholesky"]}]
@@ -84,6 +86,7 @@ CALLS = {
     "auc_posterior, adaptive": lambda: law(
         fl.auc_posterior(MODEL, X, Y, method="in-sample", prior=fl.Prior.adaptive())
     ),
+    "auc_posterior, refit": lambda: law(fl.auc_posterior(FOREST, X, Y, method="refit")),
     "auc_posterior, three classes": lambda: law(fl.auc_posterior(THREE, X3, Y3)),
     "auc_posterior_from_scores": lambda: law(fl.auc_posterior_from_scores(Y, X[:, 0])),
     "roc_posterior": lambda: tuple(fl.roc_posterior(MODEL, X, Y).mean(LEVELS)),

@@ -144,12 +144,6 @@ QUOTED = [
         "accuracy/development.md",
         "| 0.871 | 0.543 | 0.828 | 0.912 |",
     ),
-    (
-        "docs/guides/limits.md",
-        "0.71 (40 rows) and 0.95 (80 rows)",
-        "accuracy/classifiers.md",
-        "| real | 40 | 1 | loo | 168 | 0.0617 | 0.714 |",
-    ),
     ("docs/guides/choosing_c.md", "+0.0013 AUC", "search.md", "Mean difference (best) over the 11 sets: +0.0013."),
     ("docs/guides/comparing.md", "65.0 % against 64.5 %", "compare.md", "| 0.650 | 0.645 |"),
     (

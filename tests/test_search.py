@@ -61,7 +61,7 @@ def test_every_candidate_has_the_posterior_of_its_own_fit(data, estimator, grid,
     assert search.path_ == path
     assert list(search.results_["path"]) == [path] * len(search.posteriors_)
     for k, params in enumerate(search.results_["params"]):
-        alone = fl.auc_posterior(estimator.set_params(**params).fit(X, y), X, y)
+        alone = fl.auc_posterior(estimator.set_params(**params).fit(X, y), X, y, method="loo")
         found = search.posteriors_[k]
         assert found.method == alone.method
         assert found.notes == alone.notes
@@ -238,7 +238,7 @@ def test_warnings_are_repeated_once(data):
 @pytest.mark.parametrize(
     ("changes", "y", "message"),
     [
-        ({"method": "cv"}, None, "method must be 'auto', 'loo' or 'in-sample', got 'cv'"),
+        ({"method": "cv"}, None, "method must be 'auto', 'loo', 'refit' or 'in-sample', got 'cv'"),
         ({"rule": "first"}, None, "rule must be 'best' or 'simplest', got 'first'"),
         ({"level": 95}, None, "level must lie strictly between 0 and 1, got 95"),
         ({"error_score": 0}, None, "error_score must be nan or 'raise', got 0"),

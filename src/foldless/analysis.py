@@ -2,7 +2,7 @@
 
     options         what was asked
     view            the classifier taken apart                                   model/
-    leave_one_out   rows removed, their statistic, the posterior                 honest/
+    leave_one_out   rows removed or refits, their statistic, the posterior       honest/
     auc, roc, ...   what users ask                                               results/
     diagnosis       checks of data and fit, and the verdict                      findings/
 
@@ -12,13 +12,14 @@ Nothing here emits a Python warning: warnings are data (`Analysis.warnings`), an
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
 from foldless import checks, words
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
-from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_two
+from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
@@ -28,6 +29,7 @@ from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
+from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
 from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.streamed import stream_view
@@ -37,7 +39,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
 from foldless.results.scores import HonestScores
-from foldless.tables import is_out_of_core
+from foldless.tables import is_out_of_core, refuse_stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,8 @@ class Options:
     prior: Any = None
     method: str = "auto"
     multi_class: str = "ovo"
+    n_jobs: int | None = None
+    progress: Any = None
 
     def __post_init__(self) -> None:
         checks.known_method(self.method)
@@ -64,6 +68,11 @@ class Options:
     def in_sample(self) -> bool:
         """Whether the paper's method was asked for."""
         return checks.known_method(self.method) == "in-sample"
+
+    @property
+    def refit(self) -> bool:
+        """Whether refits were asked for by name."""
+        return self.method == "refit"
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -104,10 +113,31 @@ class Analysis:
             return stream_view(self.estimator, self.X, self.y, pos_label=self.options.pos_label)
         return take_apart(self.estimator, self.X, self.y, pos_label=self.options.pos_label, several=True)
 
+    @cached_property
+    def training(self) -> Training:
+        """The classifier and its rows, ready to be refitted."""
+        refuse_stream(self.X, self.y, "method 'refit'")
+        o = self.options
+        return Training.of(self.estimator, self.X, self.y, o.pos_label, o.groups, o.sample_weight)
+
+    @property
+    def by_refits(self) -> bool:
+        """Whether the answers come from refits: as asked or, under "auto", as a linear fit has no closed form."""
+        if self.options.method != "auto" or self.several_classes:
+            return self.options.refit
+        with suppress(EstimatorError):  # for lack of a solution: whoever asks for the answer is told
+            return isinstance(self.leave_one_out, Refits)
+        return False
+
+    @property
+    def rows(self) -> LinearView | Training:
+        """What the answers were computed from: the classifier taken apart, or as it was refitted."""
+        return self.training if self.by_refits else self.two_classes
+
     @property
     def several_classes(self) -> bool:
         """More than two classes."""
-        return len(self.view.classes) > 2
+        return not self.options.refit and len(self.view.classes) > 2
 
     @property
     def two_classes(self) -> LinearView:
@@ -120,10 +150,28 @@ class Analysis:
         if self.several_classes:
             raise two_classes_only(self.estimator, function)
 
+    def refuse_refits(self, function: str) -> None:
+        """Refuse answers that come from refits, for what rests on the closed form."""
+        if self.by_refits:
+            raise InputError(
+                f"{function} needs rows left out in closed form, and this classifier was refitted instead: it takes "
+                f"linear classifiers, analysed with method='loo'."
+            )
+
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
         """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
-        return self._leave_out(self.options.groups)
+        if self.options.refit:
+            return self.refits
+        loo = self._leave_out(self.options.groups)
+        unknown = loo.method == "loo-surrogate" and is_estimator(self.estimator)
+        return self.refits if unknown and self.options.method == "auto" else loo
+
+    @cached_property
+    def refits(self) -> Refits:
+        """The classifier refitted without each part of its rows, in the place of rows removed in closed form."""
+        prior = EffectPrior.checked(self.options.prior)
+        return Refits.made(self.training, prior, self.options.n_jobs, self.options.progress)
 
     def _leave_out(self, groups: Any) -> LeaveOneOut:
         prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
@@ -145,7 +193,7 @@ class Analysis:
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
         groups = None if self.several_classes else self.leave_one_out.removed.groups
-        return quick_notes(self.view, self.X, groups)
+        return quick_notes(self.view if self.several_classes else self.rows, self.X, groups)
 
     @cached_property
     def _answers(self) -> _OfTwoClasses | _OfSeveralClasses:
@@ -195,6 +243,8 @@ class Analysis:
         """All checks of data and fit, with the verdict."""
         if self.several_classes:
             return diagnosis_of_classes(self.view, self.X, lambda: (self.class_scores, self.auc))
+        if self.by_refits:
+            return diagnosis_of_refits(self.training, self.X, lambda: self.refits)
         diagnosis = diagnosis_of_two(
             self.view, self.X, self.options.groups, lambda: self.leave_one_out, self._leave_out
         )
@@ -217,7 +267,7 @@ class Analysis:
 
     @property
     def method(self) -> str:
-        """Where the numbers come from: "loo", "loo-surrogate" or "in-sample"."""
+        """Where the numbers come from: "loo", "loo-surrogate", "refit" or "in-sample"."""
         return self.auc.method
 
     @property
@@ -243,7 +293,9 @@ class Analysis:
         # Shows only what has been computed: a repr should neither compute nor fail.
         known = self.__dict__
         parts = [type(self.estimator).__name__ if is_estimator(self.estimator) else "weights"]
-        if "view" in known:
+        if "training" in known:
+            parts.append(words.counted(self.training.y.size, "row"))
+        elif "view" in known:
             rows, columns = self.view.X.shape
             parts.append(f"{words.counted(rows, 'row')} x {words.counted(columns, 'column')}")
         if "auc" in known:
@@ -257,6 +309,8 @@ class Analysis:
 
 
 # ---- how each kind of analysis answers
+
+NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,10 +328,12 @@ class _OfTwoClasses:
         return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
+        if self.analysis.by_refits:  # every step was fitted again: none has seen the rows that it was judged on
+            return ()
         return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
 
     def auc(self) -> AUCPosterior:
-        labels = self.analysis.two_classes.labels
+        labels = self.analysis.rows.labels
         return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
 
     def curves(self) -> tuple[SeparationCurves | BinormalCurves, tuple[str, ...]]:
@@ -288,24 +344,30 @@ class _OfTwoClasses:
     def rates(self, threshold: float, covariance: str | None) -> RatePair:
         """The joint law of the false and the true positive rate."""
         if covariance is not None:
-            raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
+            raise InputError(NEITHER)
         return SeparateScales(*self.analysis.leave_one_out.class_effects(threshold))
 
     def roc(self) -> ROCPosterior:
-        labels = self.analysis.two_classes.labels
+        labels = self.analysis.rows.labels
         curves, notes = self.curves()
         return ROCPosterior(curves, self.method, labels.n0, labels.n1, self.notes + notes)
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        estimator, view = self.analysis.estimator, self.analysis.two_classes
-        n0, n1 = view.labels.n0, view.labels.n1
+        estimator, rows = self.analysis.estimator, self.analysis.rows
+        n0, n1 = rows.labels.n0, rows.labels.n1
         notes: tuple[str, ...] = ()
-        if threshold is None:  # the classifier's own, oriented towards the positive class
-            own = own_threshold(estimator)
-            threshold, notes = 0.0 - own if view.flipped else own, notes_on_threshold(estimator)
+        if threshold is None:
+            threshold, notes = self.own_threshold(), notes_on_threshold(estimator)
         rates = self.rates(threshold, covariance)
         share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
         return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
+
+    def own_threshold(self) -> float:
+        """The classifier's own, oriented towards the positive class."""
+        if self.analysis.by_refits:
+            return self.analysis.training.threshold
+        own = own_threshold(self.analysis.estimator)
+        return 0.0 - own if self.analysis.two_classes.flipped else own
 
     def scores(self) -> HonestScores:
         loo = self.analysis.leave_one_out
@@ -426,8 +488,10 @@ def analyse(
     prior: Any = None,
     method: str = "auto",
     multi_class: str = "ovo",
+    n_jobs: int | None = None,
+    progress: Any = None,
 ) -> Analysis:
-    """Analyse a fitted linear classifier and its training rows once, and get every answer from the result.
+    """Analyse a fitted classifier and its training rows once, and get every answer from the result.
 
     The classifier is taken apart immediately, so unusable input is refused here. Everything else is computed on first
     use and kept: ``a.auc``, ``a.roc``, ``a.error(threshold=...)``, ``a.scores``, ``a.findings``, ``a.verdict``,
@@ -438,8 +502,11 @@ def analyse(
     Parameters
     ----------
     model : fitted scikit-learn linear classifier, Pipeline ending in one, or weights of shape (P,)
-    X, y, groups, sample_weight, pos_label, prior, method, multi_class
+        Any classifier or Pipeline for ``method="refit"``.
+    X, y, groups, sample_weight, pos_label, prior, method, multi_class, n_jobs
         As in `auc_posterior`.
+    progress : callable, optional
+        Called as ``progress(done, total)`` after each refit; what it raises ends them.
 
     Returns
     -------
@@ -461,17 +528,19 @@ def analyse(
     >>> a.verdict
     'trust'
     """
-    options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
+    options = Options(groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress)
     if isinstance(model, Analysis):
         raise InputError("this is an Analysis already: read its answers, such as a.auc.")
     if X is None:
         raise InputError("X is missing: pass X and y, the data that the classifier was fitted on, or an Analysis.")
-    if has_several_classes(model):
+    if has_several_classes(model) and not options.refit:
         _refuse_for_several_classes(model, X, y, options)
     if not options.in_sample:
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
-    if not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
+    if options.refit:
+        analysis.training  # noqa: B018  # refuses what cannot be refitted
+    elif not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
         rows = analysis.view.codes.size
         if groups is not None:
             checks.group_codes(groups, rows)
@@ -480,10 +549,12 @@ def analyse(
     return analysis
 
 
-def analysed(model: Any, X: Any, y: Any, options: Options | None = None) -> Analysis:
-    """The given analysis, or that of a classifier and its rows."""
+def analysed(model: Any, X: Any, y: Any, options: Options | None = None, *, closed_form: bool = False) -> Analysis:
+    """The given analysis, or that of a classifier and its rows; `closed_form` for what cannot make use of refits."""
     options = Options() if options is None else options
     if not isinstance(model, Analysis):
+        if closed_form and options.method == "auto":
+            options = replace(options, method="loo")
         return analyse(model, X, y, **options.keywords)
     surplus = [*(name for name, value in (("X", X), ("y", y)) if value is not None), *options.given]
     if surplus:

@@ -23,10 +23,10 @@ Floats = npt.NDArray[np.float64]
 
 
 def known_method(method: Any) -> str:
-    """ "loo" or "in-sample"; "auto" is "loo"."""
-    if method not in ("auto", "loo", "in-sample"):
-        raise InputError(f"method must be 'auto', 'loo' or 'in-sample', got {method!r}.")
-    return "in-sample" if method == "in-sample" else "loo"
+    """ "loo", "refit" or "in-sample"; "auto" begins as "loo"."""
+    if method not in ("auto", "loo", "refit", "in-sample"):
+        raise InputError(f"method must be 'auto', 'loo', 'refit' or 'in-sample', got {method!r}.")
+    return "loo" if method == "auto" else str(method)
 
 
 def known_average(multi_class: Any) -> None:

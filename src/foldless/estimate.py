@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from foldless import checks
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import NEITHER, Analysis, Options, analysed
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
 from foldless.honest.posterior import EffectPrior, separation_posterior
@@ -20,7 +20,7 @@ from foldless.results.roc import ROCPosterior
 from foldless.results.scores import HonestScores
 from foldless.tables import refuse_stream
 
-Method = Literal["auto", "loo", "in-sample"]
+Method = Literal["auto", "loo", "refit", "in-sample"]
 MultiClass = Literal["ovo", "ovr"]
 
 
@@ -35,21 +35,26 @@ def auc_posterior(
     sample_weight: Any = None,
     pos_label: Any = None,
     multi_class: MultiClass = "ovo",
+    n_jobs: int | None = None,
 ) -> AUCPosterior:
-    """Posterior of the AUC that a fitted linear classifier has on new data, from its training data.
+    """Posterior of the AUC that a fitted classifier has on new data, from its training data.
 
     Parameters
     ----------
     estimator : fitted scikit-learn linear classifier, Pipeline ending in one, weights of shape (P,), or an `Analysis`
+        Any classifier or Pipeline for "refit".
     X, y : the data that it was fitted on; left out for an `Analysis`
         Tables that do not fit into memory are read in blocks: memory maps, Parquet files (y is the name of the label
         column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). Arrays on a GPU
         go with weights and "in-sample".
-    method : {"auto", "loo", "in-sample"}
-        "loo" (what "auto" means) judges every row by the score it would have had without it in the training data, in
-        closed form; nothing is refitted. "in-sample" is the paper's model on the training scores; it is optimistic
-        unless there are far fewer features than rows, and then warns.
-    prior : EffectPrior for "loo", Prior for "in-sample", optional
+    method : {"auto", "loo", "refit", "in-sample"}
+        "loo" judges every row by the score it would have had without it in the training data, in closed form; nothing
+        is refitted. "refit" fits a clone of the classifier, with all steps of its pipeline, 20 times to four fifths of
+        the rows and judges the others: for any classifier of two classes, linear or not. "auto" takes "loo" where there
+        is a closed form and "refit" for other linear classifiers (L1, hinge, feature selection). "in-sample" is the
+        paper's model on the training scores; it is optimistic unless there are far fewer features than rows, and then
+        warns.
+    prior : EffectPrior for "loo" and "refit", Prior for "in-sample", optional
         `EffectPrior.default()` and `Prior.paper()` by default.
     groups : array of shape (N,), optional
         Labels of dependent rows: patients, sessions, runs.
@@ -62,12 +67,14 @@ def auc_posterior(
         Till), or over classes against the rest. Rows are ranked by the probabilities where scikit-learn computes them
         from all decision values by a softmax (LogisticRegression, LinearDiscriminantAnalysis), otherwise by the
         decision value of the class.
+    n_jobs : int, optional
+        Workers for refits (joblib); the result does not depend on it.
 
     Returns
     -------
     AUCPosterior, or MulticlassAUCPosterior for a classifier of more than two classes
-        Its ``method`` is "loo", "loo-surrogate" (the training objective has no closed form, and the nearest ridge
-        regression stands in for it) or "in-sample"; its ``notes`` tell what to know when reading it.
+        Its ``method`` is "loo", "loo-surrogate" (the training of bare weights is unknown, and the nearest ridge
+        regression stands in for it), "refit" or "in-sample"; its ``notes`` tell what to know when reading it.
 
     Examples
     --------
@@ -82,7 +89,7 @@ def auc_posterior(
     >>> fl.auc_posterior(model, X, y)
     AUCPosterior(...)
     """
-    options = Options(groups, sample_weight, pos_label, prior, method, multi_class)
+    options = Options(groups, sample_weight, pos_label, prior, method, multi_class, n_jobs)
     analysis = analysed(estimator, X, y, options)
     return _with_warnings(analysis, analysis.auc)
 
@@ -149,8 +156,10 @@ def honest_scores(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    method: Method = "auto",
+    n_jobs: int | None = None,
 ) -> HonestScores:
-    """Leave-one-out scores and leave-pair-out AUC from one fit; parameters as in `auc_posterior`.
+    """Leave-one-out scores and leave-pair-out AUC from one fit, or those of refits; parameters as in `auc_posterior`.
 
     Examples
     --------
@@ -162,7 +171,7 @@ def honest_scores(
     >>> fl.honest_scores(RidgeClassifier().fit(X, y), X, y).scores.shape
     (60,)
     """
-    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label))
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, None, method, n_jobs=n_jobs))
     return _with_warnings(analysis, analysis.scores)
 
 
@@ -176,12 +185,15 @@ def roc_posterior(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    n_jobs: int | None = None,
 ) -> ROCPosterior:
-    """Posterior of the ROC curve of a fitted linear classifier; parameters as in `auc_posterior`.
+    """Posterior of the ROC curve of a fitted classifier; parameters as in `auc_posterior`.
 
-    With "loo" the curve is binormal with unequal variances, and its area has the posterior of `auc_posterior`.
+    With "loo" and "refit" the curve is binormal with unequal variances, and its area has the posterior of
+    `auc_posterior`.
     """
-    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    options = Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs)
+    analysis = analysed(estimator, X, y, options)
     return _with_warnings(analysis, analysis.roc)
 
 
@@ -198,25 +210,27 @@ def error_posterior(
     threshold: float | None = None,
     prevalence: float | None = None,
     covariance: Literal["common", "per-class"] | None = None,
+    n_jobs: int | None = None,
 ) -> ErrorPosterior:
-    """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted linear classifier.
+    """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted classifier.
 
-    Parameters that are not listed are as in `auc_posterior`; with "loo", no prior is taken.
+    Parameters that are not listed are as in `auc_posterior`; a prior is taken with "in-sample" only.
 
     Parameters
     ----------
     threshold : float, optional
-        Rows with ``decision_function > threshold`` (oriented towards the positive class) are classified as positive. By
-        default the classifier's own: 0, or that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
+        Rows with ``decision_function > threshold`` (oriented towards the positive class) are classified as positive;
+        without a decision_function, the probability is compared. By default the classifier's own: 0 (0.5 of a
+        probability), or that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
     prevalence : float, optional
         Share of the positive class where the classifier will be used; its share in y by default.
     covariance : {"common", "per-class"}, optional
         In-sample only: one covariance for both classes (the default), or one for each (Dalton and
-        Dougherty 2011). With "loo" each class has its own spread.
+        Dougherty 2011). With "loo" and "refit" each class has its own spread.
     """
-    options = Options(groups, sample_weight, pos_label, prior, method)
+    options = Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs)
     if prior is not None and not options.in_sample and not isinstance(estimator, Analysis):
-        raise InputError("error_posterior with method 'loo' takes neither prior nor covariance: leave them out.")
+        raise InputError(NEITHER)
     analysis = analysed(estimator, X, y, options)
     return _with_warnings(analysis, analysis.error(threshold, prevalence, covariance=covariance))
 
@@ -229,20 +243,22 @@ def diagnose(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    method: Method = "auto",
+    n_jobs: int | None = None,
 ) -> Diagnosis:
     """Reasons to doubt the answer of `auc_posterior`, each with its number and what to do about it.
 
     The checks cover honest scores (non-normality and its effect on the AUC, unequal variances, outliers that move the
     answer, perfect order, few rows), the training (steps that saw y, early stops, stand-ins, the in-sample answer),
     columns (one that gives the label away, heavy tails, columns chosen with y, more columns than rows) and rows (exact
-    and near copies, similar neighbours in the file). Nothing is refitted.
+    and near copies, similar neighbours in the file), and how far refits agree, where there are any.
 
     Rows of one subject that are neither adjacent nor nearly equal look independent: "trust" means that no problem was
     found, not that there is none. If you know of groups, pass them.
 
     Parameters
     ----------
-    estimator, X, y, groups, sample_weight, pos_label
+    estimator, X, y, groups, sample_weight, pos_label, method, n_jobs
         As in `auc_posterior`. Copies inside a group are accounted for.
 
     Returns
@@ -266,7 +282,8 @@ def diagnose(
     ('do not use', ('copies',))
     """
     refuse_stream(X, y, "diagnose")
-    return analysed(estimator, X, y, Options(groups, sample_weight, pos_label)).diagnosis
+    options = Options(groups, sample_weight, pos_label, None, method, n_jobs=n_jobs)
+    return analysed(estimator, X, y, options).diagnosis
 
 
 T = TypeVar("T")

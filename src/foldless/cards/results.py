@@ -20,6 +20,7 @@ PARENT = "What a reader must know stands in the notes of the result that this ra
 METHODS = {
     "loo": "loo: each row scored as if left out of the one fit",
     "loo-surrogate": "loo-surrogate: each row left out of the nearest ridge regression",
+    "refit": "refit: each row scored by refits that lack it and a fifth of the others",
     "in-sample": "in-sample: the paper's model on the training scores",
     "scores": "scores: held-out scores, as given",
 }

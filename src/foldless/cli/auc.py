@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture, streamed
-from foldless.cli.models import model_file_option
+from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import (
     SHARE,
     CommandOptions,
@@ -45,6 +45,7 @@ Examples:
     help="Scores above it count as positive; by default the classifier's own threshold, usually 0.",
 )
 @model_file_option
+@method_option
 @streamed.stream_option
 @streamed.scheduler_option
 @picture_option("A picture of the posterior and of the ROC curve")
@@ -57,6 +58,7 @@ def auc(
     prevalence: float | None,
     threshold: float | None,
     model_file: Path | None,
+    method: str,
     stream: bool,
     scheduler: str | None,
     out: Path | None,
@@ -77,17 +79,19 @@ def auc(
     with (
         streamed.opened(ctx, options, files, scheduler) if in_blocks else nullcontext(read(ctx, options, model_file))
     ) as request:
-        result = answer(request, prevalence, threshold, path)
+        result = answer(request, prevalence, threshold, path, method)
     console.say_result(result, options.as_json, partial(show, request=request))
 
 
-def answer(request: Request, prevalence: float | None, threshold: float | None, path: Path | None) -> dict[str, Any]:
+def answer(
+    request: Request, prevalence: float | None, threshold: float | None, path: Path | None, method: str = "auto"
+) -> dict[str, Any]:
     """Everything that is printed, as a plain dict; the picture is written on the way."""
     if prevalence is not None or threshold is not None:
         request.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
-        analysis = fl.analyse(request.fitted(), request.X, request.y, **request.how)
+        analysis = fl.analyse(request.fitted(), request.X, request.y, method=method, **request.how)
         area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
         more, notes = (
             _two_classes(request, analysis, prevalence, threshold) if two else (_several_classes(area, level), ())
@@ -148,6 +152,7 @@ def _draw(figure: Any, analysis: fl.Analysis, level: float) -> None:
 
 
 METHODS = {
+    "refit": "every row judged by refits that lack it",
     "loo": "every row judged as if it had not been in the fit",
     "loo-surrogate": "every row judged as if it had not been in the fit, by the nearest ridge regression",
 }

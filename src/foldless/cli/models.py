@@ -149,6 +149,15 @@ model_file_option = click.option(
 )
 
 
+method_option = click.option(
+    "--method",
+    type=click.Choice(["auto", "refit"]),
+    default="auto",
+    show_default=True,
+    help="refit: fit the classifier and its steps 20 more times, for any saved model, linear or not.",
+)
+
+
 @dataclass(frozen=True, eq=False)
 class SavedModel:
     """A fitted model and the file that it came from."""

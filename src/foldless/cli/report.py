@@ -11,7 +11,7 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.models import model_file_option
+from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import read
 from foldless.files import refuse_unwritable
@@ -36,6 +36,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.command(epilog=EXAMPLES)
 @data_options()
 @model_file_option
+@method_option
 @click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
@@ -45,6 +46,7 @@ def report(
     /,
     options: CommandOptions,
     model_file: Path | None,
+    method: str,
     out: Path | None,
     title: str | None,
     no_search: bool,
@@ -68,6 +70,7 @@ def report(
         request.y,
         out,
         **request.how,
+        method=method,
         level=options.level,
         feature_names=request.features,
         title=title,

@@ -28,6 +28,7 @@ from foldless.words import counted, listed
 IN_MEMORY = {
     "groups": "put the rows into one file that fits into memory, or leave it out",
     "model": "logistic regression is the one classifier that is fitted in blocks",
+    "method": "the fit in blocks has a closed form, and needs no refits",
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
@@ -76,7 +77,7 @@ def opened(
     if len(files) == 1:
         why = f"{'--stream' if scheduler is None else '--scheduler'} reads in blocks"
     for name, way_out in IN_MEMORY.items():
-        if ctx.params.get(name) != "logistic":
+        if ctx.params.get(name) not in ("logistic", "auto"):
             refuse_given(ctx, [name], f"needs the whole table in memory, and {why}: {way_out}.")
     sheets = open_parquet(files, why)
     options.hints.refuse(options.file)

@@ -171,11 +171,12 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     # X, y and options apply to the models that are not analyses; if all are, `analysed` refuses them.
     alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
-        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
+        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options, closed_form=True)
         for name, model in models.items()
     }
     for each in analyses.values():
         each.refuse_several_classes("compare")
+        each.refuse_refits("compare")
     views = [each.two_classes for each in analyses.values()]
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options

@@ -16,6 +16,7 @@ from foldless.findings.scores import auc_of, few_rows, score_findings
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.refits import Refits, Training
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import LazyMatrix
@@ -54,6 +55,34 @@ def diagnosis_of_two(
         *about_scores,
     )
     return _diagnosis(findings, auc, view.X.shape, copies)
+
+
+def diagnosis_of_refits(training: Training, X: Any, refits: Callable[[], Refits]) -> Diagnosis:
+    """The diagnosis of a classifier of two classes that was refitted; checks that need its weights are left out."""
+    loo, refusal = _answered(refits)
+    auc = None if loo is None else auc_of(loo, training.labels.n0, training.labels.n1)
+    about_scores = () if loo is None or auc is None else score_findings(loo, auc)
+    shape = training.y.size, getattr(training.estimator, "n_features_in_", 0)
+    if training.X is None:
+        return _diagnosis((refusal, NOT_NUMBERS, *about_scores), auc, shape, None)
+    checks.sane_size(training.X)
+    sketch = Sketch.of(training.X, training.labels.positive)
+    copies = find_copies(training.X, sketch, training.groups)
+    about_table = (
+        copies_finding(copies),
+        neighbours_alike(sketch) if training.groups is None else None,
+        label_column(training.X, training.codes, X),
+    )
+    return _diagnosis((refusal, *about_table, *about_scores), auc, training.X.shape, copies)
+
+
+NOT_NUMBERS = Finding(
+    "not checked",
+    "caution",
+    "X holds text or missing values, so its rows and columns were not checked for copies, dependence and leaks.",
+    "Encode and impute a copy of the table, and call diagnose on a classifier fitted to that.",
+    float("nan"),
+)
 
 
 def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[ClassScores, AUCPosterior]]) -> Diagnosis:

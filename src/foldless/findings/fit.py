@@ -59,13 +59,13 @@ def stand_in(provenance: Provenance) -> Finding | None:
     poor = match < POOR_MATCH
     return Finding(
         "stand-in",
-        "caution" if poor else "info",
+        "caution",
         f"leaving rows out has no closed form for this classifier; the nearest ridge regression stood in for its "
         f"training (match {match:.2f}; 1 is the same direction).",
-        "That is a poor match: the answer is right only if the weights depend little on these labels. Compare with "
-        "baselines.cv_auc, or with held-out rows (auc_posterior_from_scores)."
+        "That is a poor match: the answer is right only if the weights depend little on these labels. Pass the "
+        "classifier with method='refit', or held-out scores to auc_posterior_from_scores."
         if poor
-        else "Compare with baselines.cv_auc if much depends on it.",
+        else "Pass the classifier with method='refit' if much depends on it.",
         match,
     )
 

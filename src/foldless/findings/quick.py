@@ -14,6 +14,7 @@ from foldless.findings.columns import as_dense, blocks, name_of_column
 from foldless.findings.finding import Finding, present
 from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
+from foldless.honest.refits import Training
 from foldless.model.view import LinearView
 
 BLOCK_ENTRIES = 1 << 20
@@ -21,7 +22,7 @@ SEED, FEW = 20240302, 32
 VARIES = 1e-9  # share of a column's variance that is rounding
 
 
-def quick_notes(view: LinearView, X: Any, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView | Training, X: Any, groups: Ints | None) -> tuple[str, ...]:
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()

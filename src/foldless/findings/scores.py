@@ -14,8 +14,9 @@ from foldless.honest import rates, scores
 from foldless.honest.design import Bools
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.pairs import Effects, Pairs
+from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import robust_scale, separation
+from foldless.honest.statistic import SeparationStatistic, robust_scale, separation
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
@@ -26,11 +27,14 @@ GAP, GAP_ERRORS = 0.02, 2.0  # binormal less rank AUC: a gap that matters, and i
 RATIO, RATIO_ERRORS = 2.0, 3.3  # a variance ratio worth mentioning, and its least number of standard errors (log scale)
 FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations from its class
 MOVED = 0.5  # change of the AUC that matters, in posterior standard deviations
+AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely too low; mostly training noise
+ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four for each fold
 
 
 def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
     """All checks of this file. Given a `sketch` of the rows, the spread of all columns is checked too."""
     return present(
+        *refit_findings(analysis),
         few_rows(*_fewest(analysis)),
         worse_than_chance(analysis),
         perfect_order(analysis, auc),
@@ -55,6 +59,41 @@ def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding
         "caution",
         notes[0],
         f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",
+        float(fewest),
+    )
+
+
+def refit_findings(analysis: LeaveOneOut) -> tuple[Finding, ...]:
+    """How far refits agree, and whether there are rows enough to split; nothing for rows removed in closed form."""
+    if not isinstance(analysis, Refits):
+        return ()
+    return present(_agreement(analysis.held.agreement), _few_to_split(analysis.statistic))
+
+
+def _agreement(q: float) -> Finding | None:
+    if q >= AGREED:
+        return None
+    what = "what refits share is less than their training noise" if q < SIGNAL else "the fit changes much with its rows"
+    return Finding(
+        "agreement",
+        "caution",
+        f"{what}: the scores of a row agree between refits by {q:.2f} (correlation). A fit to all rows is likely to be "
+        f"better than those to a part of them, and the answer too low.",
+        "Penalise more, or choose fewer columns; or collect more rows.",
+        q,
+    )
+
+
+def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
+    fewest = min(statistic.units0, statistic.units1)
+    if not scores.FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
+        return None
+    return Finding(
+        "few rows",
+        "caution",
+        f"the smaller class has {fewest} rows or groups, and refits lack a fifth of them: the answer is likely to be a "
+        f"little low.",
+        f"Read the whole interval; {ENOUGH_TO_SPLIT} or more of each class are enough.",
         float(fewest),
     )
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import ndtr
@@ -46,6 +46,14 @@ class Effects:
             self.by_row0 - factor * other.by_row0,
             self.mean - factor * other.mean,
         )
+
+
+class PairMeans(Protocol):
+    """Means of functions of the differences of scores over pairs."""
+
+    def ranks(self) -> Effects: ...
+
+    def smoothed(self, width: float) -> Effects: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,13 +41,19 @@ def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
 
 def class_effects(removed: Removed, noise_share: float, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """Standardised distances of the negative and the positive class above the threshold."""
-    negative, positive = pair_scores(removed)
-    threshold = float(np.clip(threshold, -FARTHEST, FARTHEST))
     codes = removed.groups
     groups = (None, None) if codes is None else (codes[removed.rows0], codes[removed.rows1])
+    return effects_at(pair_scores(removed), groups, noise_share, threshold)
+
+
+def effects_at(
+    scores: tuple[Floats, Floats], groups: tuple[Ints | None, Ints | None], noise_share: float, threshold: float
+) -> tuple[StudentEffect, StudentEffect]:
+    """The same from the scores of the negative and the positive class, and the groups of their rows."""
+    threshold = float(np.clip(threshold, -FARTHEST, FARTHEST))
     return (
-        _distance(negative - threshold, groups[0], noise_share),
-        _distance(positive - threshold, groups[1], noise_share),
+        _distance(scores[0] - threshold, groups[0], noise_share),
+        _distance(scores[1] - threshold, groups[1], noise_share),
     )
 
 

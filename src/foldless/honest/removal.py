@@ -227,7 +227,7 @@ class Provenance:
 
     Attributes
     ----------
-    method : {"loo", "loo-surrogate"}
+    method : {"loo", "loo-surrogate", "refit"}
     family : str
         The classifier, in words.
     residual : float
@@ -262,7 +262,7 @@ class Provenance:
             "family": self.family,
             "residual": self.residual if known else None,
             "polished": self.polished,
-            "match": None if known else self.match,
+            "match": self.match if self.method == "loo-surrogate" else None,
         }
 
 

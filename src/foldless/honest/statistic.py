@@ -13,6 +13,7 @@ A_r.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,7 +22,7 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
-from foldless.honest.pairs import Effects, Pairs
+from foldless.honest.pairs import Effects, PairMeans, Pairs
 from foldless.honest.removal import Removed
 
 BANDWIDTH = 6.0
@@ -34,8 +35,12 @@ MIN_TAIL = 1e-7
 
 def separation(pairs: Pairs, sd: float, ranks: Effects | None = None) -> float:
     """dhat from the pair-removed scores; `sd` is the spread of the scores in a class."""
-    ranks = pairs.ranks() if ranks is None else ranks
-    smooth, slope, auc = _smoothed(pairs, sd)
+    return blended(pairs, core_scale(*pairs.margins, sd), pairs.ranks() if ranks is None else ranks)
+
+
+def blended(pairs: PairMeans, scale: float, ranks: Effects) -> float:
+    """dhat from differences of scores; `scale` is the spread of the bulk of the scores in a class."""
+    smooth, slope, auc = _smoothed(pairs, scale, ranks.by_row1.size + ranks.by_row0.size)
     gap = ranks.mean - auc
     noise = ranks.less(slope, smooth).variance()
     belief = max(0.0, 1.0 - DISBELIEF * noise / gap**2) if gap != 0 else 0.0
@@ -48,10 +53,9 @@ def robust_scale(values: Floats) -> float:
     return float(high - low) / IQR_OF_NORMAL
 
 
-def _smoothed(pairs: Pairs, sd: float) -> tuple[Effects, float, float]:
+def _smoothed(pairs: PairMeans, scale: float, rows: int) -> tuple[Effects, float, float]:
     """Phi of the differences, the AUC that its mean stands for, and the slope of that AUC in the mean."""
-    scale = _core(pairs, sd)
-    b = BANDWIDTH * (pairs.score1.size + pairs.score0.size) ** (-1 / 3) * scale
+    b = BANDWIDTH * rows ** (-1 / 3) * scale
     smooth = pairs.smoothed(float(np.sqrt(2) * b))
     probit = ndtri(np.clip(smooth.mean, MIN_TAIL, 1 - MIN_TAIL))
     stretch = np.sqrt(1 + (b / scale) ** 2)
@@ -59,11 +63,10 @@ def _smoothed(pairs: Pairs, sd: float) -> tuple[Effects, float, float]:
     return smooth, float(slope), float(ndtr(stretch * probit))
 
 
-def _core(pairs: Pairs, sd: float) -> float:
+def core_scale(positive: Floats, negative: Floats, sd: float) -> float:
     """Spread of the bulk of the scores: the robust scale where it is below sd by more than its own error."""
-    margin1, margin0 = pairs.margins
-    robust = np.sqrt((robust_scale(margin1) ** 2 + robust_scale(margin0) ** 2) / 2)
-    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(margin1.size + margin0.size))), 1e-3 * sd))
+    robust = np.sqrt((robust_scale(positive) ** 2 + robust_scale(negative) ** 2) / 2)
+    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(positive.size + negative.size))), 1e-3 * sd))
 
 
 # ---- From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
@@ -194,16 +197,23 @@ def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = N
 
 
 def _statistic(pairs: Pairs, spread: Spread, noise_share: float) -> SeparationStatistic:
+    return statistic_at(pairs, spread, noise_share, lambda ranks: separation(pairs, float(np.sqrt(spread.v)), ranks))
+
+
+def statistic_at(
+    pairs: PairMeans, spread: Spread, noise_share: float, estimated: Callable[[Effects], float]
+) -> SeparationStatistic:
+    """The statistic of differences of scores and their spread; `estimated` makes dhat of the ranks."""
     units0, units1 = spread.units
     ranks = pairs.ranks()
-    level = max(*(float(np.abs(margin).max()) for margin in pairs.margins), np.finfo(float).tiny)
+    level = max(*(float(np.abs(row).max()) for row in (spread.row1, spread.row0)), np.finfo(float).tiny)
     if spread.v <= (1e-9 * level) ** 2:
         # Two constants: nothing but their order is known.
         estimate = 0.0 if ranks.mean == 0.5 else float(np.copysign(np.inf, ranks.mean - 0.5))
         return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), ranks.mean)
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
     return SeparationStatistic(
-        estimate=separation(pairs, np.sqrt(spread.v), ranks),
+        estimate=estimated(ranks),
         mean_variance=noise_in_mean(noise_share, units0, units1) * spread.mean_variance() / spread.v,
         scale_variance=noise_in_scale(noise_share)
         * _kurtosis_factor(spread)

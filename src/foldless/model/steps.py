@@ -96,15 +96,22 @@ def own_threshold(estimator: Any) -> float:
     wrapper = moved_by(estimator)
     if wrapper is None:
         return 0.0
-    if hasattr(wrapper, "best_threshold_"):
-        value, positive = wrapper.best_threshold_, wrapper._curve_scorer._get_pos_label()
-    else:
-        value, positive = wrapper.threshold, wrapper.pos_label
+    value, positive = _settings(wrapper)
     if _response(wrapper) == "predict_proba":
         decision = _decision_at(0.5 if value == "auto" else value, wrapper)
     else:
         decision = 0.0 if value == "auto" else float(value)
     return -decision if positive is not None and positive != wrapper.classes_[1] else decision
+
+
+def own_probability(estimator: Any) -> float:
+    """The same for a classifier without ``decision_function``: 0.5, or where a wrapper has moved it."""
+    wrapper = moved_by(estimator)
+    if wrapper is None:
+        return 0.5
+    value, positive = _settings(wrapper)
+    share = 0.5 if value == "auto" else float(value)
+    return 1 - share if positive is not None and positive != wrapper.classes_[1] else share
 
 
 def why_unknown(estimator: Any) -> str | None:
@@ -128,6 +135,13 @@ def notes_on_threshold(estimator: Any) -> tuple[str, ...]:
     if wrapper is None or "TunedThresholdClassifierCV" not in sklearn_names(wrapper):
         return ()
     return (f"{type(wrapper).__name__} chose its threshold by looking at y; that choice is not accounted for.",)
+
+
+def _settings(wrapper: Any) -> tuple[Any, Any]:
+    """The threshold, and the class whose score is compared with it; None for the second of ``classes_``."""
+    if hasattr(wrapper, "best_threshold_"):
+        return wrapper.best_threshold_, wrapper._curve_scorer._get_pos_label()
+    return wrapper.threshold, wrapper.pos_label
 
 
 def _response(wrapper: Any) -> str:

@@ -209,7 +209,10 @@ def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
     per_class = zip(view.weights, view.intercepts, np.atleast_2d(expected.T), strict=False)
     if expected.shape != shape or not all(pullback.agrees(rows, w, b, sign * z) for w, b, z in per_class):
         formula = "X @ coef_ + intercept_" if one else "X @ coef_.T + intercept_, one column per class"
-        raise EstimatorError(f"the decision_function of {name} is not {formula}, so it is not linear in X: {WAY_OUT}")
+        raise EstimatorError(
+            f"the decision_function of {name} is not {formula}, so it is not linear in X: use method='refit', or "
+            f"{WAY_OUT}"
+        )
 
 
 def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
@@ -279,7 +282,10 @@ def why_not_linear(final: Any, name: str) -> str:
         return f"{EXPECTED}, got the regressor {name}: pass its weights as a vector, estimator.coef_.ravel()."
     if kind == "outlier_detector":
         return f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}"
-    return f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise {WAY_OUT}"
+    return (
+        f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise use "
+        f"method='refit', or {WAY_OUT}"
+    )
 
 
 def _is_fitted(final: Any) -> bool:

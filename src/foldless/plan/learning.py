@@ -146,8 +146,9 @@ def learning_curve(
     """
     refuse_stream(X, y, "learning_curve")
     times = _checked_factors(factors)
-    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior))
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior), closed_form=True)
     analysis.refuse_several_classes("learning_curve")
+    analysis.refuse_refits("learning_curve")
     if analysis.options.in_sample:
         raise InputError("learning_curve needs honest scores: pass an analysis with method='loo'.")
     known = EffectPrior.checked(analysis.options.prior)

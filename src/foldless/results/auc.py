@@ -125,7 +125,7 @@ class AUCPosterior(RatePosterior):
     Attributes
     ----------
     method : str
-        Where the number comes from: "loo", "loo-surrogate", "in-sample" or "scores".
+        Where the number comes from: "loo", "loo-surrogate", "refit", "in-sample" or "scores".
     n0, n1 : int
         Rows of the negative and the positive class.
     notes : tuple of str

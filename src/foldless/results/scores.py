@@ -15,11 +15,13 @@ class HonestScores(ShownAsCard):
     Attributes
     ----------
     scores : array of shape (N,)
-        Leave-one-out scores. Do not pool them into an AUC: the class balance moves with the removed row.
+        Leave-one-out scores; of refits the mean over four of them. Do not pool them into an AUC: the class balance
+        moves with the removed row.
     pair_auc : float
-        Leave-pair-out AUC, free of that bias.
+        Leave-pair-out AUC, free of that bias; of refits the share of ordered pairs among rows held out together.
     noise_share : float
-        Share of the variance of the scores that is due to the training set, from 0 to 1.
+        Share of the variance of the scores that is due to the training set, from 0 to 1; of refits a bound, which may
+        be slightly above 1.
     residual : float
         Optimality residual of the fit, nan where the training objective is unknown.
     match : float

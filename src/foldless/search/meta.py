@@ -90,7 +90,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     param_grid : dict of lists, or list of such dicts
         As for GridSearchCV; parameters of steps are named ``step__parameter``.
     method, prior
-        As in `auc_posterior`. "in-sample" favours candidates that overfit, and is meant for comparison only.
+        As in `auc_posterior`, but "auto" is always "loo" and nothing is refitted. "in-sample" favours candidates that
+        overfit, and is meant for comparison only.
     rule : {"best", "simplest"}
         "best" takes the largest posterior mean. "simplest" takes the strongest regularisation (smallest C, largest
         alpha or shrinkage) that is not credibly worse: the probability that the best is better stays below `level`.
@@ -196,7 +197,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         **params : passed on to ``fit`` of the estimator
         """
         check_settings(self)
-        options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
+        if self.method == "refit":
+            raise InputError("FoldlessSearch fits every candidate once: use method='loo', then analyse the best one.")
+        method = "loo" if self.method == "auto" else self.method
+        options = Options(groups=groups, prior=self.prior, method=method, multi_class=self.multi_class)
         if not options.in_sample:
             EffectPrior.checked(self.prior)
         _check_classes(y)

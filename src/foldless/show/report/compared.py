@@ -28,6 +28,8 @@ def comparison_part(case: Case) -> Part:
     """The three answers side by side."""
     post = case.analysis.auc
     text = "From one fit on all rows, each row judged as if it had been left out."
+    if case.analysis.by_refits:
+        text = f"From {post.details['fits']} refits of the whole pipeline, each row judged by models that lack it."
     content: dict[str, Any] = {
         "level": case.level,
         "foldless": _row(post.mean, post.interval(case.level), text=text),

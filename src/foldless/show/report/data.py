@@ -10,6 +10,7 @@ import numpy as np
 
 from foldless import checks
 from foldless.checks import Floats
+from foldless.errors import EstimatorError
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, saw_y, sklearn_names
 from foldless.model.view import LinearView, as_table, dismantled
@@ -66,7 +67,10 @@ SHOWN = 15
 
 def features_part(case: Case) -> Part:
     """The largest weights, each times the standard deviation of its column."""
-    view = case.analysis.view
+    try:
+        view = case.analysis.view
+    except EstimatorError:
+        return Part.skipped("This classifier is not linear: it has no weights.")
     all_steps = [] if case.is_weights else dismantled(case.analysis.estimator)[0]
     # The weights act on X after all steps up to the first that saw y.
     steps = list(takewhile(lambda named: not saw_y(named[1]), all_steps))

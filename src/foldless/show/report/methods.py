@@ -59,6 +59,8 @@ def _call(case: Case) -> str:
     about = [f"{name}={name}" for name in ("groups", "sample_weight") if getattr(options, name) is not None]
     if options.pos_label is not None:
         about.append(f"pos_label={options.pos_label!r}")
+    if options.method != "auto":
+        about.append(f"method={options.method!r}")
     shown = [f"level={case.level:g}", f"seed={case.seed}", *([] if case.search else ["search=False"])]
     if options.prior is None and options.multi_class == "ovo":
         return f"foldless.report({', '.join(['estimator', 'X', 'y', *about, *shown])})"

@@ -66,7 +66,7 @@ class Case:
     @property
     def counts(self) -> dict[Any, int]:
         """Rows of each class; with two classes, the positive one first."""
-        view = self.analysis.view
+        view = self.analysis.rows if self.two_classes else self.analysis.view
         order = slice(None, None, -1 if self.two_classes else 1)
         return dict(zip(view.classes[order], view.counts[order].tolist(), strict=True))
 
@@ -115,7 +115,9 @@ def rates_part(case: Case) -> Part:
 
 def own_rates(case: Case) -> ErrorPosterior | str:
     """The rates at the classifier's own threshold, or why they are unknown."""
-    reason = NO_THRESHOLD if case.is_weights else why_unknown(case.analysis.estimator)
+    estimator = case.analysis.estimator
+    known = not hasattr(estimator, "decision_function")  # probabilities, which the classifier compares with one half
+    reason = NO_THRESHOLD if case.is_weights else None if known else why_unknown(estimator)
     return case.analysis.error() if reason is None else reason
 
 
@@ -146,6 +148,8 @@ ZOOM = 0.75
 
 def learning_curve_part(case: Case) -> Part:
     """The AUC to expect from 2 and 5 times the rows, as a table and a picture."""
+    if case.analysis.by_refits:
+        return Part.skipped("For classifiers whose rows are left out in closed form only.")
     content = learning_curve(case.analysis, factors=FACTORS).summary(case.level)
     alt = "; ".join(f"{p['rows']} rows: {words.estimate(p['auc'], p['low'], p['high'])}" for p in content["points"])
     rows, mean, low, high, half_widths = ([p[key] for p in content["points"]] for key in POINT_KEYS)

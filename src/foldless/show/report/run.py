@@ -112,6 +112,7 @@ def report(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    method: str = "auto",
     level: float = 0.95,
     feature_names: Iterable[str] | None = None,
     title: str | None = None,
@@ -122,7 +123,7 @@ def report(
     search: bool = True,
     progress: Progress | None = None,
 ) -> Report:
-    """Everything that foldless can say about a fitted linear classifier, as one self-contained HTML page.
+    """Everything that foldless can say about a fitted classifier, as one self-contained HTML page.
 
     The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold, 5-fold cross-validation and the paper's
     estimator for comparison, a search over the penalty, the diagnosis, a learning curve, the features with the largest
@@ -135,9 +136,10 @@ def report(
     Parameters
     ----------
     estimator : fitted linear classifier, Pipeline ending in one, weights, or an `Analysis` of one of them
-        An `Analysis` has its data and options already: leave X, y, groups, sample_weight and pos_label out.
-    X, y, groups, sample_weight, pos_label
-        As in `auc_posterior`.
+        Any classifier or Pipeline for ``method="refit"``. An `Analysis` has its data and options already: leave X, y,
+        groups, sample_weight, pos_label and method out.
+    X, y, groups, sample_weight, pos_label, method
+        As in `auc_posterior`; parts that need a closed form or weights say so where there is none.
     path : str or path, optional
         Where to write the page, whole or not at all; checked before the work begins.
     level : float
@@ -180,7 +182,7 @@ def report(
     page.require_extras()
     target = None if path is None else writable(path)
     own_notes = _sentences(notes)
-    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label))
+    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, None, method))
     refuse_stream(analysis.X, analysis.y, "report")
     if analysis.options.in_sample:
         raise InputError("a report shows the in-sample estimate beside its own: leave method='in-sample' out.")

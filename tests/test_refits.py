@@ -1,0 +1,451 @@
+"""Refits: held-out scores against scikit-learn's own, the statistic against its formula, and whole pipelines."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectFromModel, SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, TargetEncoder
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from data import alternating, ones_first
+from foldless.errors import EstimatorError, InputError
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.refits import (
+    FOLDS,
+    MOST_OF_A_CLASS,
+    REPEATS,
+    SEED,
+    HeldOut,
+    Pairs,
+    Refits,
+    Training,
+    hold_out,
+    statistic_of_refits,
+)
+from foldless.results.auc import AUCPosterior
+
+KBEST = make_pipeline(StandardScaler(), SelectKBest(k=5), LogisticRegression())
+
+
+def training(model, X, y, pos_label=None, groups=None, sample_weight=None):
+    """A fitted model with its rows."""
+    return Training.of(model.fit(X, y), X, y, pos_label, groups, sample_weight)
+
+
+def refitted(model, X, y, **options):
+    """The analysis by refits."""
+    return Refits.made(training(model, X, y, **options), EffectPrior.default())
+
+
+def auc_of(refits):
+    return AUCPosterior.from_effect(refits.effect, "refit", 1, 1)
+
+
+# ---- held-out scores
+
+
+@pytest.mark.parametrize(
+    ("model", "response"),
+    [
+        (KBEST, "decision_function"),
+        (SVC(), "decision_function"),
+        (RandomForestClassifier(10, random_state=0), "predict_proba"),
+        (KNeighborsClassifier(), "predict_proba"),
+        (GridSearchCV(KBEST, {"selectkbest__k": [1, 3]}, cv=3), "decision_function"),
+    ],
+    ids=["kbest", "rbf", "forest", "knn", "search"],
+)
+def test_scores_are_those_of_cross_val_predict(model, response):
+    X, y = alternating(40, 8, shift=0.5, seed=1)
+    held = hold_out(training(model, X, y))
+    assert held.fits == FOLDS * REPEATS
+    for repeat, scores in enumerate(held.scores):
+        folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED + repeat)
+        expected = cross_val_predict(model, X, y, cv=folds, method=response)
+        np.testing.assert_array_equal(scores, expected if expected.ndim == 1 else expected[:, 1])
+
+
+def test_every_row_is_held_out_once_in_a_repeat_and_by_the_model_that_its_number_says():
+    X, y = alternating(43, 3, seed=2)
+    t = training(RidgeClassifier(), X, y)
+    held = hold_out(t)
+    for k, (train, test) in enumerate(t.splits()):
+        assert not set(train) & set(test)
+        assert set(np.flatnonzero(held.fold[k // FOLDS] == k)) == set(test)
+
+
+def test_groups_are_never_split():
+    X, y = alternating(60, 4, seed=3)
+    groups = np.repeat(np.arange(20), 3)
+    t = training(RidgeClassifier(), X, y, groups=groups)
+    for train, test in t.splits():
+        assert not set(groups[train]) & set(groups[test])
+    folds = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=SEED)
+    expected = cross_val_predict(RidgeClassifier(), X, y, cv=folds, groups=groups, method="decision_function")
+    np.testing.assert_array_equal(hold_out(t).scores[0], expected)
+
+
+@pytest.mark.parametrize("model", [RidgeClassifier(), make_pipeline(StandardScaler(), RidgeClassifier())])
+def test_sample_weight_reaches_every_fit(model):
+    X, y = alternating(60, 3, shift=0.5, seed=4)
+    weight = np.random.default_rng(4).uniform(0, 2, 60)
+    name = "ridgeclassifier__sample_weight" if hasattr(model, "steps") else "sample_weight"
+    t = training(model, X, y, sample_weight=weight)
+    held = hold_out(t)
+    for k, (train, test) in enumerate(t.splits()):
+        fit = clone(model).fit(X[train], y[train], **{name: weight[train]})
+        np.testing.assert_array_equal(held.scores[k // FOLDS, test], fit.decision_function(X[test]))
+
+
+def test_the_answer_does_not_depend_on_the_workers_nor_on_chance():
+    X, y = alternating(40, 4, shift=0.5, seed=5)
+    forest = RandomForestClassifier(5)  # no seed of its own
+    t = training(forest, X, y)
+    first = hold_out(t, n_jobs=1).scores
+    np.testing.assert_array_equal(first, hold_out(t, n_jobs=2).scores)
+    np.testing.assert_array_equal(first, hold_out(t).scores)
+
+
+@pytest.mark.parametrize("model", [SVC(), KNeighborsClassifier(4)])
+def test_the_other_class_as_the_positive_one_turns_the_scores(model):
+    X, y = alternating(40, 4, shift=0.5, seed=6)
+    names = np.array(["a", "b"])[y]
+    one, other = (hold_out(training(model, X, names, pos_label=label)) for label in ("b", "a"))
+    flipped = -one.scores if hasattr(model, "decision_function") else 1 - one.scores
+    np.testing.assert_allclose(other.scores, flipped, atol=1e-12)
+    a, b = statistic_of_refits(one), statistic_of_refits(other)
+    assert a.estimate == pytest.approx(b.estimate)
+    assert a.pair_auc == pytest.approx(b.pair_auc)
+
+
+def test_progress_is_told_of_every_fit_and_may_interrupt():
+    X, y = alternating(40, 4, seed=7)
+    t, seen = training(RidgeClassifier(), X, y), []
+    hold_out(t, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(k, 20) for k in range(1, 21)]
+
+    def interrupt(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        hold_out(t, progress=interrupt)
+
+
+def test_warnings_of_the_fits_become_one_note():
+    X, y = alternating(40, 4, seed=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        t = training(LogisticRegression(max_iter=1), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        refits = Refits.made(t, EffectPrior.default())
+    assert "20 of the 20 refits gave a warning; the first: ConvergenceWarning" in refits.notes[1]
+
+
+# ---- the statistic
+
+
+def drawn(seed=0, n1=20, n0=30, noise=0.5, shift=1.0, folds=5):
+    """Made-up held-out scores of four repeats, with drifting models."""
+    rng = np.random.default_rng(seed)
+    positive = np.arange(n1 + n0) < n1
+    fold = np.array([[r * folds + k for k in rng.permutation(np.arange(n1 + n0) % folds)] for r in range(REPEATS)])
+    own = rng.normal(size=n1 + n0) + shift * positive
+    scores = own + noise * rng.normal(size=(REPEATS, n1 + n0))
+    return HeldOut(scores, fold, positive, 1 - 1 / folds)
+
+
+def test_agreement_is_the_mean_correlation_of_repeats():
+    held = drawn(n1=2000, n0=2000, noise=1.0)
+    assert held.agreement == pytest.approx(0.5, abs=0.03)
+    off = held.scores.copy()
+    for half in (held.positive, ~held.positive):
+        off[:, half] -= off[:, half].mean(axis=1, keepdims=True)
+    pairs = np.corrcoef(off)[np.triu_indices(REPEATS, 1)]
+    assert held.agreement == pytest.approx(pairs.mean(), abs=1e-3)
+
+
+def test_the_noise_factor_is_largest_for_models_that_share_little():
+    """1 / (e p log(1/p)) = 2.06 at p = 0.8; 1 for models that agree; the formula of Jensen's bound between."""
+    for noise, expected in ((0.0, 1.0), (50.0, 2.0608)):
+        assert drawn(noise=noise).noise_factor == pytest.approx(expected, abs=1e-4)
+    held = drawn()
+    q = held.agreement
+    assert held.noise_factor == pytest.approx(q * (1 + np.log(q) / np.log(0.8)))
+
+
+@pytest.mark.parametrize("orders", [(0.5, 0.5), (0.4, 0.3, 0.3), (0.0, 0.0, 0.0, 1.0), (0.2, 0.1, 0.1, 0.6)])
+def test_the_bound_holds_for_any_orders(orders):
+    """r = sum (1 + m) p^m s_m never exceeds the bound at q = sum p^m s_m."""
+    m, p, s = np.arange(len(orders)), 0.8, np.array(orders)
+    q, r = float(np.sum(p**m * s)), float(np.sum((1 + m) * p**m * s))
+    noise = np.sqrt(1 / q - 1)
+    bound = drawn(n1=4000, n0=4000, noise=noise, shift=0.0).noise_factor
+    assert r <= bound + 0.03
+
+
+def test_pairs_are_those_held_out_by_one_model():
+    held = drawn(n1=6, n0=8)
+    pairs = Pairs.of(held)
+    expected = {
+        (i, j, r) for r in range(REPEATS) for i in range(6) for j in range(6, 14) if held.fold[r, i] == held.fold[r, j]
+    }
+    assert set(zip(pairs.row1.tolist(), pairs.row0.tolist(), pairs.repeat.tolist(), strict=True)) == expected
+    assert len(pairs.diff) == len(expected)
+    direct = held.scores[pairs.repeat, pairs.row1] - held.scores[pairs.repeat, pairs.row0]
+    np.testing.assert_array_equal(pairs.diff, direct)
+
+
+def test_what_a_model_adds_to_all_of_its_scores_does_not_count_in_pairs():
+    held = drawn()
+    drift = np.random.default_rng(1).normal(size=held.fits)[held.fold]
+    moved = HeldOut(held.scores + drift, held.fold, held.positive, held.share)
+    np.testing.assert_allclose(Pairs.of(moved).diff, Pairs.of(held).diff, atol=1e-9)
+    assert moved.variances == pytest.approx(held.variances)
+    assert moved.agreement < held.agreement  # models that drift do not agree
+
+
+def test_variance_follows_the_formula():
+    """V of docs/method.md with r from the agreement, times the growth squared; checked term by term."""
+    held = drawn(n1=20, n0=30)
+    statistic, r, c = statistic_of_refits(held), held.noise_factor, held.growth
+    v0, v1 = (
+        sum(
+            ((held.scores[k // 5][rows] - held.scores[k // 5][rows].mean()) ** 2).sum()
+            for k in range(20)
+            for rows in [np.flatnonzero((held.fold[k // 5] == k) & half)]
+        )
+        / (REPEATS * half.sum() - 20)
+        for half in (~held.positive, held.positive)
+    )
+    v, n = (v0 + v1) / 2, 4 / (1 / 20 + 1 / 30)
+    mean = (1 + 4 * r / n) * r * (v1 / v / 20 + v0 / v / 30)
+    of_splits = statistic.mean_variance / c**2 - mean
+    assert 0 < of_splits < 0.25 * mean
+    means = [held.scores.mean(axis=0)[half] for half in (~held.positive, held.positive)]
+    kurtosis = np.mean([np.mean((m - m.mean()) ** 4) / m.var() ** 2 for m in means])
+    k = np.clip((kurtosis - 1) / 2, 1, 3)
+    scale = (1 + 1.5 * (r - 1)) * k / 8 * ((v1 / v) ** 2 / 19 + (v0 / v) ** 2 / 29)
+    assert statistic.scale_variance == pytest.approx(scale)
+    assert statistic.noise_share == pytest.approx(r - 1)
+
+
+def test_the_estimate_is_near_the_truth_for_normal_scores():
+    """Scores by one model have variance 1 + noise^2 in a class."""
+    estimates = [statistic_of_refits(drawn(seed, 300, 300, shift=1.5)) for seed in range(5)]
+    held = drawn(0, 300, 300, shift=1.5)
+    truth = 1.5 / np.sqrt(1.25)
+    assert np.mean([s.estimate for s in estimates]) == pytest.approx(held.growth * truth, abs=0.1)
+    assert np.mean([s.pair_auc for s in estimates]) == pytest.approx(ndtr(truth / np.sqrt(2)), abs=0.02)
+
+
+def test_growth_runs_from_one_to_the_root_of_five_fourths():
+    assert drawn(noise=0.0).growth == pytest.approx(1.0)
+    assert drawn(noise=50.0).growth == pytest.approx(np.sqrt(1.25))
+
+
+def test_very_many_rows_are_represented_by_some():
+    """Steps of the order of the scores stand for all rows: nearly the same answer."""
+    held = drawn(3, 4000, 4000)
+    assert Pairs.of(held).diff.size == 20 * MOST_OF_A_CLASS**2
+    assert statistic_of_refits(held).pair_auc == pytest.approx(exact_auc(held), abs=1e-3)
+
+
+def exact_auc(held):
+    total, count = 0.0, 0
+    for k in range(held.fits):
+        z, inside = held.scores[k // 5], held.fold[k // 5] == k
+        one, zero = z[inside & held.positive], np.sort(z[inside & ~held.positive])
+        total += np.searchsorted(zero, one).sum()
+        count += one.size * zero.size
+    return total / count
+
+
+def test_scores_that_never_vary_are_chance():
+    held = HeldOut(np.ones((4, 40)), drawn(0, 20, 20).fold, np.arange(40) < 20, 0.8)
+    statistic = statistic_of_refits(held)
+    assert statistic.estimate == 0
+    assert np.isfinite(statistic.mean_variance)
+
+
+def test_groups_widen_the_variance():
+    """Five copies of every row are worth the rows, not the copies."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    positive = groups < 20
+    own = np.repeat(rng.normal(size=40), 5) + positive
+    fold = np.array([r * 5 + np.repeat(rng.permutation(np.arange(40) % 5), 5) for r in range(4)])
+    held = HeldOut(own + 0.2 * rng.normal(size=(4, 200)), fold, positive, 0.8)
+    alone, together = statistic_of_refits(held), statistic_of_refits(held, groups)
+    assert together.mean_variance > 3 * alone.mean_variance
+    assert (together.units0, together.units1) == (20, 20)
+
+
+# ---- everything in the pipeline is honest
+
+
+def test_selection_on_noise_is_at_chance():
+    """Five of 300 columns chosen with y: the fit orders its own rows well, and the refits order none.
+
+    One AUC has a standard deviation of about 0.1, so the mean of 20 is within 0.07 of chance.
+    """
+    model = make_pipeline(SelectKBest(k=5), RidgeClassifier())
+    refits = [refitted(model, *alternating(60, 300, seed=seed)) for seed in range(20)]
+    assert np.mean([r.statistic.pair_auc for r in refits]) == pytest.approx(0.5, abs=0.07)
+    intervals = [auc_of(r).interval(0.95) for r in refits]
+    assert sum(low <= 0.5 <= high for low, high in intervals) >= 17
+
+
+def test_a_target_encoder_on_noise_is_at_chance():
+    """Encoding 30 names by the mean of y gives the label away unless it is refitted."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"name": rng.integers(0, 30, 80).astype(str), "x": rng.normal(size=80)})
+    y = np.arange(80) % 2
+    refits = refitted(make_pipeline(TargetEncoder(random_state=0), LogisticRegression()), X, y)
+    low, high = auc_of(refits).interval(0.95)
+    assert low < 0.5 < high
+    assert refits.statistic.pair_auc < 0.65
+
+
+def test_a_real_signal_is_found_by_any_classifier():
+    X, y = alternating(100, 5, shift=[1.5, 0, 0, 0, 0], seed=9)
+    for model in (RandomForestClassifier(30, random_state=0), SVC(), KNeighborsClassifier(9)):
+        low, high = auc_of(refitted(model, X, y)).interval(0.95)
+        assert 0.5 < low < ndtr(1.5 / np.sqrt(2)) < high + 0.05
+
+
+def test_error_rates_agree_with_the_counts_of_the_refits():
+    X, y = alternating(200, 3, shift=0.8, seed=10)
+    refits = refitted(LogisticRegression(), X, y)
+    negative, positive = refits.class_effects(0.0)
+    for effect, half in ((negative, y == 0), (positive, y == 1)):
+        counted = np.mean(refits.held.scores[:, half] > 0)
+        assert effect.mean_probability(1.0) == pytest.approx(counted, abs=0.03)
+
+
+def test_details_report_the_fits_and_their_agreement():
+    X, y = alternating(40, 4, shift=0.5, seed=11)
+    refits = refitted(RidgeClassifier(), X, y)
+    assert refits.method == "refit"
+    assert refits.details()["fits"] == 20
+    assert refits.details()["agreement"] == refits.held.agreement
+    assert "refitted 20 times" in refits.notes[0]
+
+
+# ---- what cannot be refitted
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(4, 2), (7, 3), (9, 4), (10, 5)])
+def test_small_classes_have_fewer_folds(rows, folds):
+    X, y = ones_first(rows, 30, 3, seed=12)
+    t = training(RidgeClassifier(), X, y)
+    assert t.folds == folds
+    held = hold_out(t)
+    assert held.fits == REPEATS * folds
+    assert np.isfinite(statistic_of_refits(held).estimate)
+
+
+def test_three_rows_of_a_class_are_too_few():
+    X, y = ones_first(3, 30, 3, seed=13)
+    with pytest.raises(InputError, match=r"at least 4 rows of each class.*got 3"):
+        hold_out(training(RidgeClassifier(), X, y))
+
+
+def test_groups_of_one_class_must_be_several():
+    X, y = ones_first(15, 30, 3, seed=14)
+    with pytest.raises(InputError, match="at least 4 groups, got 3"):
+        training(RidgeClassifier(), X, y, groups=np.r_[np.repeat(np.arange(3), 5), np.arange(3, 33)])
+
+
+class Stubborn(ClassifierMixin, BaseEstimator):
+    """Its constructor changes what it is given, so scikit-learn refuses to clone it."""
+
+    def __init__(self, values=()):
+        self.values = [*values, 1]
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0]
+
+
+class NoScores(Stubborn):
+    decision_function = None
+
+    def __init__(self):
+        pass
+
+    def __getattribute__(self, name):
+        if name == "decision_function":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Stubborn(), "cannot be cloned.*auc_posterior_from_scores"),
+        (NoScores(), "neither decision_function nor predict_proba"),
+        (FrozenEstimator(LogisticRegression()), "stays as it was fitted"),
+        (
+            make_pipeline(SelectFromModel(DecisionTreeClassifier(), prefit=True), SVC()),
+            "prefit.*stays as it was fitted",
+        ),
+        (make_pipeline(StandardScaler(), CalibratedClassifierCV(FrozenEstimator(SVC()))), "stays as it was fitted"),
+    ],
+    ids=["clone", "scores", "frozen", "prefit", "calibrated"],
+)
+def test_what_cannot_be_refitted_is_refused(model, message):
+    X, y = alternating(40, 4, shift=1.0, seed=15)
+    for part in ("estimator", "selectfrommodel__estimator", "calibratedclassifiercv__estimator__estimator"):
+        inner = model.get_params().get(part)
+        if inner is not None:
+            inner.fit(X, y)
+    with pytest.raises(EstimatorError, match=message):
+        training(model, X, y)
+
+
+def test_unfitted_classes_and_several_classes_are_refused():
+    X, y = alternating(40, 4, seed=16)
+    with pytest.raises(EstimatorError, match="is not fitted: call fit"):
+        Training.of(SVC(), X, y, None, None, None)
+    with pytest.raises(EstimatorError, match="got SVC"):
+        Training.of(SVC, X, y, None, None, None)
+    with pytest.raises(EstimatorError, match="got ndarray"):
+        Training.of(np.ones(4), X, y, None, None, None)
+    three = np.arange(40) % 3
+    with pytest.raises(EstimatorError, match="two classes, and this SVC has 3"):
+        Training.of(SVC().fit(X, three), X, three, None, None, None)
+    with pytest.raises(EstimatorError, match="cannot score X"):
+        Training.of(SVC().fit(X, y), X[:, :3], y, None, None, None)
+
+
+class Fussy(RidgeClassifier):
+    """Takes 40 rows and no fewer."""
+
+    def fit(self, X, y):
+        if len(y) < 40:
+            raise RuntimeError("too few rows for me")
+        return super().fit(X, y)
+
+
+def test_a_fit_that_fails_says_why():
+    X, y = alternating(40, 4, seed=17)
+    with pytest.raises(EstimatorError, match="could not be fitted again, on 32 of the 40 rows: too few rows for me"):
+        refitted(Fussy(), X, y)

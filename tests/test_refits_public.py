@@ -1,0 +1,250 @@
+"""``method="refit"`` through the public functions, and what "auto" makes of classifiers without a closed form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import FixedThresholdClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.svm import SVC
+
+import foldless as fl
+from cli_files import lines, run
+from data import alternating, ones_first
+from foldless.errors import EstimatorError, InputError
+from sklearn_versions import l1
+
+FOREST = RandomForestClassifier(20, random_state=0)
+L1 = LogisticRegression(**l1(), solver="liblinear", C=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return alternating(80, 5, shift=[1.2, 0, 0, 0, 0], seed=1)
+
+
+@pytest.fixture(scope="module")
+def forest(rows):
+    X, y = rows
+    return fl.analyse(FOREST.fit(X, y), X, y, method="refit")
+
+
+def test_every_answer_comes_from_the_refits(rows, forest):
+    y = rows[1]
+    held = forest.leave_one_out.held
+    assert forest.method == forest.auc.method == forest.roc.method == forest.error().method == "refit"
+    assert 0.6 < forest.auc.mean < 0.95
+    assert forest.roc.partial_auc(1.0).mean == pytest.approx(forest.auc.mean, abs=0.01)
+    assert forest.error().threshold == 0.5  # of probabilities
+    wrong = np.mean((held.scores > 0.5) != (y == 1))
+    assert forest.error().error.mean == pytest.approx(wrong, abs=0.03)
+    np.testing.assert_allclose(forest.scores.scores, held.scores.mean(axis=0))
+    assert forest.auc.details["fits"] == 20
+    assert "refitted 20 times" in forest.notes[0]
+    assert forest.warnings == ()
+    assert forest.auc.n0 == forest.auc.n1 == 40
+
+
+def test_single_questions_agree_with_the_analysis(rows, forest):
+    X, y = rows
+    model, how = forest.estimator, {"method": "refit", "n_jobs": 1}
+    assert fl.auc_posterior(model, X, y, **how).mean == forest.auc.mean
+    assert fl.roc_posterior(model, X, y, **how).mean(0.2) == forest.roc.mean(0.2)
+    assert fl.error_posterior(model, X, y, **how).error.mean == forest.error().error.mean
+    assert fl.honest_scores(model, X, y, **how).pair_auc == forest.scores.pair_auc
+    assert fl.diagnose(model, X, y, **how).verdict == forest.verdict
+
+
+def test_the_positive_class_may_be_the_first(rows, forest):
+    X, y = rows
+    other = fl.analyse(forest.estimator, X, y, method="refit", pos_label=0)
+    assert other.auc.mean == pytest.approx(forest.auc.mean)
+    assert other.error().sensitivity.mean == pytest.approx(forest.error().specificity.mean, abs=0.03)
+
+
+@pytest.mark.parametrize(("model", "threshold"), [(SVC(), 0.0), (KNeighborsClassifier(), 0.5)])
+def test_the_threshold_is_on_the_scale_of_the_scores(rows, model, threshold):
+    X, y = rows
+    assert fl.error_posterior(model.fit(X, y), X, y, method="refit").threshold == threshold
+    fixed = FixedThresholdClassifier(KNeighborsClassifier(), threshold=0.3).fit(X, y)
+    a = fl.analyse(fixed, X, y, method="refit")
+    assert a.error().threshold == pytest.approx(0.3)
+    assert fl.analyse(fixed, X, y, method="refit", pos_label=0).error().threshold == pytest.approx(0.7)
+
+
+def test_progress_is_called_and_stops_the_refits(rows):
+    X, y = rows
+    seen = []
+
+    def stop(done, total):
+        seen.append((done, total))
+        if done == 3:
+            raise KeyboardInterrupt
+
+    a = fl.analyse(RidgeClassifier().fit(X, y), X, y, method="refit", progress=stop)
+    assert seen == []  # nothing is fitted before it is asked for
+    with pytest.raises(KeyboardInterrupt):
+        a.auc  # noqa: B018
+    assert seen == [(1, 20), (2, 20), (3, 20)]
+
+
+# ---- "auto"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [L1, make_pipeline(SelectKBest(k=2), LogisticRegression()), SVC(kernel="linear"), SGDClassifier(random_state=0)],
+    ids=["l1", "kbest", "hinge", "sgd"],
+)
+def test_auto_refits_linear_classifiers_without_a_closed_form(rows, model):
+    X, y = rows
+    a = fl.analyse(model.fit(X, y), X, y)
+    assert a.method == a.roc.method == a.error().method == a.scores.method == "refit"
+    assert a.auc.mean == fl.auc_posterior(model, X, y, method="refit").mean
+    assert not any("saw y" in note or "stands in" in note for note in a.notes)
+
+
+def test_auto_keeps_the_closed_form_and_bare_weights(rows):
+    X, y = rows
+    ridge = RidgeClassifier().fit(X, y)
+    assert fl.auc_posterior(ridge, X, y).method == "loo"
+    assert fl.auc_posterior(ridge.coef_.ravel(), X, y).method == "loo-surrogate"
+    assert fl.auc_posterior(L1.fit(X, y), X, y, method="loo").method == "loo-surrogate"
+
+
+def test_no_stand_in_is_trusted(rows):
+    """However well it matches: the weights of a ridge regression are matched exactly."""
+    X, y = rows
+    ridge = RidgeClassifier().fit(X, y)
+    a = fl.analyse(ridge.coef_.ravel(), X, y)
+    assert a.scores.match > 0.99
+    assert a.verdict != "trust"
+    assert fl.diagnose(L1.fit(X, y), X, y, method="loo").verdict != "trust"
+
+
+def test_other_classifiers_are_told_of_refits(rows):
+    X, y = rows
+    for model in (FOREST.fit(X, y), SVC().fit(X, y)):
+        with pytest.raises(EstimatorError, match="method='refit'"):
+            fl.auc_posterior(model, X, y)
+
+
+def test_what_rests_on_the_closed_form_refuses_refits(rows, forest):
+    X, y = rows
+    with pytest.raises(InputError, match="compare needs rows left out in closed form"):
+        fl.compare(forest, fl.analyse(RidgeClassifier().fit(X, y), X, y))
+    with pytest.raises(InputError, match="learning_curve needs rows left out in closed form"):
+        fl.learning_curve(forest)
+    with pytest.raises(InputError, match="FoldlessSearch fits every candidate once"):
+        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}, method="refit").fit(X, y)
+    # A classifier rather than an analysis: the stand-in, as before, and it says so.
+    assert fl.compare(L1.fit(X, y), RidgeClassifier().fit(X, y), X, y).method == "loo-surrogate"
+
+
+# ---- the verdict
+
+
+def flagged(model, X, y, **options):
+    diagnosis = fl.diagnose(model.fit(X, y), X, y, method="refit", **options)
+    return diagnosis.verdict, diagnosis.flagged
+
+
+def test_refits_that_agree_may_be_trusted(rows):
+    assert flagged(make_pipeline(StandardScaler(), LogisticRegression()), *rows) == ("trust", ())
+
+
+def test_refits_that_do_not_agree_are_a_caution():
+    X, y = alternating(60, 300, seed=0)
+    model = make_pipeline(SelectKBest(k=5), LogisticRegression())
+    verdict, names = flagged(model, X, y)
+    assert (verdict, names[0]) == ("caution", "agreement")
+    post = fl.auc_posterior(model, X, y, method="refit")
+    assert post.details["agreement"] < 0.46
+    assert any("training noise" in note for note in post.notes)
+
+
+@pytest.mark.parametrize(("n1", "told"), [(8, True), (12, True), (20, False)])
+def test_few_rows_to_split_are_a_caution(n1, told):
+    X, y = ones_first(n1, 40, 3, shift=1.0, seed=2)
+    assert ("few rows" in flagged(RidgeClassifier(), X, y)[1]) == told
+
+
+def test_copies_and_labels_in_the_table_are_found(rows):
+    X, y = rows
+    assert "copies" in flagged(FOREST, np.vstack([X, X]), np.r_[y, y])[1]
+    leaky = np.column_stack([X, 3.0 * y])
+    verdict, names = flagged(KNeighborsClassifier(), leaky, y)
+    assert (verdict, names[0]) == ("do not use", "leak")
+
+
+def test_a_table_with_text_and_gaps_is_judged_but_not_checked():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = pd.DataFrame({"a": rng.normal(size=60) + y, "b": rng.choice(["x", "y", "z"], 60)})
+    X.loc[3, "a"] = np.nan
+    steps = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
+    model = make_pipeline(steps, RandomForestClassifier(10, random_state=0)).fit(X, y)
+    a = fl.analyse(model, X, y, method="refit")
+    assert a.auc.mean > 0.55
+    assert [f.name for f in a.findings if f.level > 0][:1] == ["not checked"]
+
+
+# ---- groups, reports, commands
+
+
+def test_copies_in_groups_are_held_out_together(rows):
+    """Two copies of noise give each other away, unless they are one group."""
+    X, y = alternating(40, 30, seed=5)
+    X, y, groups = np.vstack([X, X]), np.r_[y, y], np.r_[np.arange(40), np.arange(40)]
+    model = KNeighborsClassifier(1).fit(X, y)
+    alone, together = (fl.analyse(model, X, y, method="refit", groups=g) for g in (None, groups))
+    assert alone.auc.interval()[0] > 0.7
+    low, high = together.auc.interval()
+    assert low < 0.5 < high
+    assert together.auc.details["groups"] == 40
+
+
+def test_a_report_on_a_forest(forest):
+    report = fl.report(forest)
+    s = report.summary()
+    assert s["auc"]["method"] == "refit"
+    assert "skipped" in s["features"]
+    assert "skipped" in s["learning_curve"]
+    assert "skipped" in s["comparison"]["paper"]
+    assert "auc" in s["comparison"]["cross_validation"]
+    assert "was refitted 20 times to four fifths" in s["methods"]["text"]
+    assert "linear" not in s["methods"]["text"].partition("foldless")[0]
+    assert "This classifier is not linear" in report.html
+
+
+def test_the_commands_refit(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(lines())
+    for command in ("auc", "report"):
+        done = run(command, path, "--target", "y", "--method", "refit", "--json")
+        assert done.exit_code == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert (found["auc"]["method"] if command == "report" else found["method"]) == "refit"
+
+
+def test_streams_several_classes_and_weights_are_refused(rows, tmp_path):
+    X, y = rows
+    model = RidgeClassifier().fit(X, y)
+    with pytest.raises(InputError, match="needs the table in memory"):
+        fl.analyse(model, lambda: iter([(X, y)]), method="refit")
+    with pytest.raises(EstimatorError, match="needs a fitted scikit-learn classifier"):
+        fl.analyse(model.coef_.ravel(), X, y, method="refit")
+    three = np.arange(80) % 3
+    with pytest.raises(EstimatorError, match="fit one class against the rest"):
+        fl.auc_posterior(RidgeClassifier().fit(X, three), X, three, method="refit")
+    with pytest.raises(InputError, match="method must be 'auto', 'loo', 'refit' or 'in-sample'"):
+        fl.auc_posterior(model, X, y, method="cv")
