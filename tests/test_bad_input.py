@@ -143,7 +143,9 @@ CASES = {
     "scale of other width": (
         lambda: fl.cbauc(W, X, Y, prior=Prior.niw(scale=np.eye(2))), PriorError, "scale.*2 features",
     ),
-    "known covariance zero": (lambda: fl.cbauc(W, X, Y, prior=Prior.known_covariance(0.0)), PriorError, "the covariance along w is zero"),
+    "known covariance zero": (
+        lambda: fl.cbauc(W, X, Y, prior=Prior.known_covariance(0.0)), PriorError, "the covariance along w is zero",
+    ),
     "improper beyond N": (
         lambda: fl.cbauc(np.ones(9), np.ones((4, 9)), [0, 1, 0, 1], prior=Prior.improper()), PriorError, "N 4, P 9",
     ),
