@@ -22,10 +22,13 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
-from foldless.honest.optimum import Optimum
+from foldless.honest.optimum import Optimum, tempered
+from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
+Pairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
+
+TINY = float(np.finfo(float).tiny)
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
-MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 PAIRS_IN_CACHE = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
 
 
@@ -156,6 +159,7 @@ class Problem:
     design: Design
     curvature: Curvature
     readout: Readout
+    rescaling: Rescaling | None = None
 
     def local_model(self, rows: Ints) -> LocalModel:
         """Quadratic model on some of the rows."""
@@ -197,8 +201,15 @@ class Problem:
 
 def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
     """An objective at its optimum."""
-    z, loss = solution.point.scores, objective.loss
-    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, solution.curvature, objective.readout)
+    z, loss, curvature = solution.point.scores, objective.loss, solution.curvature
+    g, D = loss.gradient(z), loss.curvature(z)
+    if not objective.scaled:
+        return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout)
+    lam = max(tempered(objective, design).lam, objective.lam * solution.penalty_factor)
+    if objective.constant and is_centred(objective.scaled, objective.X.shape[1]):
+        curvature, g = with_free_intercept(design, curvature, D, lam, objective.constant), g - g.mean()
+    rescaling = Rescaling(objective.X, objective.scaled, lam, solution.point.coef, D, design, curvature)
+    return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling)
 
 
 # ---- What removal gives: honest scores, and where they come from.
@@ -323,6 +334,13 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     between = (_between(shift1 - single[local1, None]), _between(shift0.T - single[local0, None]))
     sums = _scaled_sums(problem, within, between)
     all_single = single if rows.size == problem.positive.size else _all_single(problem)
+    noise = problem.slope**2
+    if problem.rescaling is not None:
+        corrections = Corrections(problem.rescaling, model, rows)
+        all_single = all_single + _all_corrections(problem, corrections)
+        more1, more0 = corrections.pairs(local1, local0, *_pair_slopes(model, local1, local0))
+        noise *= growth(problem, (rows[local1], rows[local0]), (shift1, shift0), (more1, more0))
+        shift1, shift0 = shift1 + more1, shift0 + more0
     score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
     return Removed(
         rows1=rows[local1],
@@ -332,8 +350,8 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         without_pair1=score1,
         without_pair0=score0,
         drift=problem.drift(bystanders),
-        influence_sq=problem.slope**2 * _per_row(problem, sums, (len(local1), len(local0))),
-        cluster_influence_sq=problem.slope**2 * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
+        influence_sq=noise * _per_row(problem, sums, (len(local1), len(local0))),
+        cluster_influence_sq=noise * (sums[0] / len(local1) ** 2 + sums[1] / len(local0) ** 2),
         groups=None,
         provenance=provenance,
     )
@@ -343,6 +361,34 @@ def _all_single(problem: Problem) -> Floats:
     diagonal = problem.curvature.leverage(problem.design)
     slack = 1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE)
     return np.asarray(diagonal * problem.g / slack)
+
+
+def _all_corrections(problem: Problem, corrections: Corrections) -> Floats:
+    """What the scaler adds to the shift of every row without it."""
+    everyone = np.arange(problem.positive.size)
+    if corrections.rows.size == everyone.size:
+        return corrections.single()
+    parts = (everyone[part] for part in blocks(everyone.size, problem.curvature.root.shape[0]))
+    each = (Corrections(corrections.rescaling, problem.local_model(part), part) for part in parts)
+    return np.concatenate([part.single() for part in each])
+
+
+def growth(problem: Problem, rows: tuple[Ints, Ints], shifts: Pairs, more: Pairs) -> float:
+    """By how much the scaler's part of the shifts enlarges the variance of the scores within the classes.
+
+    The share of training noise stays what it is with the scaler kept: rows that change a scale give outlying scores,
+    which would make that share look smaller.
+    """
+    before = problem.scores(rows[0], shifts[0]) - problem.scores(rows[1], shifts[1].T).T
+    after = before + problem.gain * (more[0] - more[1])
+    return _pooled_variance(after) / max(_pooled_variance(before), TINY)
+
+
+def _pooled_variance(diff: Floats) -> float:
+    """Of the scores within the classes, from the differences (n1, n0) of all pairs."""
+    n1, n0 = diff.shape
+    between1, between0 = diff.mean(axis=1).var(), diff.mean(axis=0).var()
+    return float((n1 * between1 + n0 * between0) / (n1 + n0 - 2))
 
 
 def _read_single(problem: Problem, shifts: Floats) -> Floats:

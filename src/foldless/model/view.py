@@ -19,7 +19,17 @@ from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.model import pullback
 from foldless.model.pullback import WAY_OUT, sampled_rows
-from foldless.model.steps import WRAPPERS, Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
+from foldless.model.steps import (
+    WRAPPERS,
+    ScaledColumns,
+    Steps,
+    flattened,
+    is_estimator,
+    kind_and_need,
+    scaled_columns,
+    sklearn_names,
+    thawed,
+)
 from foldless.tables.sums import project
 
 Ints = npt.NDArray[np.intp]
@@ -56,6 +66,8 @@ class LinearView:
         What a reader of the result has to know.
     doubts : tuple of str
         Those of the notes that deserve a warning.
+    scaled : tuple of ScaledColumns
+        Columns that the step right before the classifier scaled, or that came standardised.
     """
 
     X: Any
@@ -68,6 +80,7 @@ class LinearView:
     flipped: bool = False
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    scaled: tuple[ScaledColumns, ...] = ()
 
     @property
     def counts(self) -> Ints:
@@ -108,7 +121,8 @@ class LinearView:
         """One class against all others, as a classifier of two classes."""
         # 0 and 1 are what OneVsRestClassifier calls them, so class weights by name are found.
         codes = (self.codes == k).astype(np.intp)
-        return LinearView(self.X, codes, (0, 1), self.weights[k : k + 1], self.intercepts[k : k + 1], estimator)
+        weights, intercepts = self.weights[k : k + 1], self.intercepts[k : k + 1]
+        return LinearView(self.X, codes, (0, 1), weights, intercepts, estimator, scaled=self.scaled)
 
 
 def has_several_classes(estimator: Any) -> bool:
@@ -178,6 +192,7 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
         flipped,
         notes + _notes_on_supervised(opened.supervised, M.shape[1]) + doubts,
         doubts,
+        () if opened.supervised else scaled_columns(steps, M),
     )
     view.scores()  # names the row of a NaN before scikit-learn stumbles over it
     _verify(view, estimator, X, sign)

@@ -21,7 +21,14 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.removal import MATERIAL, Removed, problem_at
-from foldless.honest.scores import MAX_ROWS, checked_weight, evaluated_rows, provenance_at, removed_from
+from foldless.honest.scores import (
+    MAX_ROWS,
+    checked_weight,
+    evaluated_rows,
+    on_given_scales,
+    provenance_at,
+    removed_from,
+)
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
 from foldless.search.assess import Assessment, assess, shares_of_rows
@@ -231,7 +238,8 @@ class Stage:
     def removed_at(self, objective: Objective, solution: Optimum) -> Removed:
         """Honest scores at the optimum, as `foldless.honest.remove_rows` gives them for a fit of its own."""
         problem = problem_at(self.prototype.view.labels.positive, objective, self.rotation.design, solution)
-        return removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
+        provenance = provenance_at(objective.name, solution, on_given_scales(objective))
+        return removed_from(problem, self.rows, self.codes, provenance)
 
     def fitted(self, params: Params, visit: Visit) -> SharedFit:
         """The way to the scikit-learn estimator of a visited strength."""
