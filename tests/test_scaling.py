@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import gaussian
+from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_groups import refit_group_pairs
@@ -247,6 +248,18 @@ def test_rows_outside_the_evaluated_subset_lose_the_scaler_too():
     np.testing.assert_allclose(some.loo, all_rows.loo, atol=1e-10)
     places = np.ix_(np.searchsorted(all_rows.rows1, some.rows1), np.searchsorted(all_rows.rows0, some.rows0))
     np.testing.assert_allclose(some.without_pair1, all_rows.without_pair1[places], atol=1e-10)
+
+
+@pytest.mark.parametrize("classifier", [RidgeClassifier(), HINGE])
+def test_several_classes_one_against_the_rest(classifier):
+    X, _ = rare(8, N=45)
+    y = np.arange(45) % 3
+    X[:, 0] += 0.3 * y
+    model = make_pipeline(StandardScaler(), classifier).fit(X, y)
+    view = take_apart(model, X, y, several=True)
+    after, before = (remove_rows_of_classes(each).tensor.alone for each in (view, replace(view, scaled=())))
+    truth = np.array([refit_scores(model, X, y, [i], [i])[0] for i in range(45)]).T
+    assert np.std(after - truth) < 0.3 * np.std(before - truth)
 
 
 # ---- Which columns went through a scaler

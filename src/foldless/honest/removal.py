@@ -75,7 +75,7 @@ def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
 
     The shift of i is G_ii u_i + G_ij u_j. Both arrays have shape (rows, columns); entries with i = j are meaningless.
     """
-    return _shifts(model, rows, columns, *_pair_slopes(model, rows, columns))
+    return _shifts(model, rows, columns, *pair_slopes(model, rows, columns))
 
 
 def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
@@ -85,7 +85,7 @@ def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats,
     return shift_i, shift_j
 
 
-def _pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
+def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     gi, di, gj, dj = model.steepness[rows, None], model.bend[rows, None], model.steepness[columns], model.bend[columns]
     G = model.block(rows, columns)
@@ -116,7 +116,7 @@ def cross_shifts(model: LocalModel, rows1: Ints, rows0: Ints) -> tuple[Floats, F
     moved = 0.0
     for part in column_blocks(len(rows1), len(rows0)):
         columns = rows0[part]
-        G, ui, uj = _pair_slopes(model, rows1, columns)
+        G, ui, uj = pair_slopes(model, rows1, columns)
         moved += float(reach[rows1] @ ui.sum(axis=1) + reach[columns] @ uj.sum(axis=0))
         out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
     return out1, out0, moved / out1.size
@@ -338,7 +338,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     if problem.rescaling is not None:
         corrections = Corrections(problem.rescaling, model, rows)
         all_single = all_single + _all_corrections(problem, corrections)
-        more1, more0 = corrections.pairs(local1, local0, *_pair_slopes(model, local1, local0))
+        more1, more0 = corrections.pairs(local1, local0, *pair_slopes(model, local1, local0))
         noise *= growth(problem, (rows[local1], rows[local0]), (shift1, shift0), (more1, more0))
         shift1, shift0 = shift1 + more1, shift0 + more0
     score1, score0 = _read_pairs(problem, rows[local1], rows[local0], shift1, shift0)
