@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import alternating, shuffled
@@ -160,6 +161,30 @@ def test_selection_with_y_is_seen_inside_and_suspected_outside_a_pipeline():
     t = np.abs(chosen[y == 1].mean(axis=0) - chosen[y == 0].mean(axis=0))
     t /= np.sqrt((chosen[y == 1].var(axis=0) + chosen[y == 0].var(axis=0)) / 2 * (2 / 30))
     assert outside.find("chosen columns").value == pytest.approx(t.min(), rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("distance", [1.0, 4.0])
+def test_no_stand_in_is_trusted(classes, distance):
+    """Whatever the match: it does not tell which answers are far off."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % classes
+    X = rng.standard_normal((120, 8))
+    X[:, 0] += distance * y
+    hinge = LinearSVC(loss="hinge", C=0.01, max_iter=100_000)
+    chosen = make_pipeline(SelectKBest(k=4), LogisticRegression())
+    models = [hinge.fit(X, y), chosen.fit(X, y)] + ([X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0)] * (classes == 2))
+    matches = []
+    for model in models:
+        found = fl.diagnose(model, X, y)
+        assert found.auc.method == "loo-surrogate"
+        assert found.verdict != "trust"
+        finding = found.find("stand-in")
+        assert finding.severity == "caution"
+        assert "baselines.cv_auc" in finding.advice
+        assert ("In simulations" in finding.text) == (finding.value < 0.95)
+        matches.append(finding.value)
+    assert classes == 3 or max(matches) > 0.95
 
 
 def test_searches_are_named():

@@ -30,8 +30,17 @@ from foldless.honest.families import (
     row_weights,
 )
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
-from foldless.honest.removal import Problem, Provenance, column_blocks, pair_shifts, problem_at, single_shifts
+from foldless.honest.removal import (
+    Problem,
+    Provenance,
+    column_blocks,
+    pair_shifts,
+    pair_slopes,
+    problem_at,
+    single_shifts,
+)
 from foldless.honest.sample import SEED
+from foldless.honest.scaling import Corrections
 from foldless.honest.scores import (
     WORTH_SAYING,
     on_convergence,
@@ -264,6 +273,10 @@ def scores_of_targets(problems: Sequence[Problem], rows: Ints) -> Tensor:
         alone[k] = problem.scores(rows, single_shifts(model))
         for part in column_blocks(rows.size, rows.size):
             without[k][:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
+        if problem.rescaling is not None:
+            corrections, slopes = Corrections(problem.rescaling, model, rows), pair_slopes(model, everyone, everyone)
+            alone[k] += problem.gain * corrections.single()
+            without[k] += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
     return Tensor.of(alone, without)
 
 

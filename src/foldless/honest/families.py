@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.special import expit
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.laws.moments import feature_moments
-from foldless.model.steps import sklearn_names
+from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.tables.block import Moments
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ class Objective:
         Whether b is fitted without penalty.
     readout : Readout
         The way from the objective's scores to decision values.
+    scaled : tuple of ScaledColumns
+        Columns of X whose scale is refitted without the rows that leave.
     """
 
     name: str
@@ -182,6 +184,7 @@ class Objective:
     constant: float = 0.0
     free_intercept: bool = True
     readout: Readout = Readout()
+    scaled: tuple[ScaledColumns, ...] = ()
 
 
 # ---- Targets and weights of the training rows, shared by the families.
@@ -507,8 +510,26 @@ def describe(view: LinearView, sample_weight: Floats | None = None) -> Objective
     for base in kind.__mro__:
         if base.__name__ in FAMILIES and base.__module__.startswith("sklearn."):
             # A subclass with its own fit may minimise anything.
-            return FAMILIES[base.__name__](view, sample_weight) if kind.fit is base.fit else None
+            objective = FAMILIES[base.__name__](view, sample_weight) if kind.fit is base.fit else None
+            return None if objective is None else _with_scales(objective, view, sample_weight)
     return None
+
+
+def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats | None) -> Objective:
+    """The same with the scalers of the view; without a penalty, scales make no difference."""
+    if objective.lam == 0 or not view.scaled:
+        return objective
+    return replace(objective, scaled=tuple(_weighted(scaled, view.X, sample_weight) for scaled in view.scaled))
+
+
+def _weighted(scaled: ScaledColumns, X: Any, sample_weight: Floats | None) -> ScaledColumns:
+    """The weights are those of the scaler, too, where its columns have the mean and spread that weights would give."""
+    if sample_weight is None or scaled.kind != "sd":
+        return scaled
+    columns = X[:, scaled.columns]
+    mean, square = (sample_weight @ part / sample_weight.sum() for part in (columns, columns * columns))
+    variance = square - mean**2
+    return replace(scaled, weight=sample_weight) if np.allclose(variance[variance > 0], 1.0) else scaled
 
 
 def trains_as_its_class(est: Any) -> bool:

@@ -10,7 +10,7 @@ and the same formulas in primed quantities remove the second group. Groups of eq
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +24,13 @@ from foldless.honest.removal import (
     Problem,
     Provenance,
     Removed,
+    growth,
     pairs_of_sample,
     refuse_infinite,
     typical_row,
 )
 from foldless.honest.sample import Sample
+from foldless.honest.scaling import Columns
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,53 @@ def _inverse_slack(G: Floats, root: Floats) -> Floats:
     return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
+# ---- What a scaler adds: the correction of `foldless.honest.scaling`, for one group or two as a set of rows.
+
+
+def group_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
+    """What to add to T of `group_pair_shifts`; `which` are the numbers of the groups in the tables."""
+    prepared, n_groups = buckets(model, codes), which.size
+    total = np.empty((codes.size, n_groups))
+    for bucket in prepared:
+        total[bucket.rows, bucket.codes[:, None]] = _of_sets(model, tables, bucket.rows, which[bucket.codes[:, None]])
+        for code, rows in zip(bucket.codes, bucket.rows, strict=True):
+            for other in prepared:
+                later = other.codes > code
+                h, members = other.codes[later], other.rows[later]
+                sets = np.hstack([np.broadcast_to(rows, (h.size, rows.size)), members])
+                added = _of_sets(model, tables, sets, which[np.column_stack([np.full(h.size, code), h])])
+                total[np.ix_(rows, h)] = added[:, : rows.size].T
+                total[members, code] = added[:, rows.size :]
+    return total
+
+
+def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
+    """The same without the own group only, (rows,)."""
+    total = np.empty(codes.size)
+    for bucket in buckets(model, codes):
+        total[bucket.rows] = _of_sets(model, tables, bucket.rows, which[bucket.codes[:, None]])
+    return total
+
+
+def _of_sets(model: LocalModel, tables: Sequence[Columns], sets: Ints, units: Ints) -> Floats:
+    """-m_S E w_S for sets of rows (b, s), which are the groups `units` (b, 1 or 2)."""
+    G, D = model.B[sets] @ model.B[sets].transpose(0, 2, 1), model.D[sets]
+    u, total = _removed_slopes(G, D, model.g[sets]), np.zeros(sets.shape)
+    for columns in tables:
+        M = columns.M[sets]
+        m = _without_group(G, D, M)
+        h = columns.h + np.einsum("bs,bsp,bsp->bp", D, M, m)
+        pull = columns.effective(h, columns.scale.ratio(units)) * (columns.w + np.einsum("bs,bsp->bp", u, M))
+        total -= np.einsum("bsp,bp->bs", m, pull)
+    return total
+
+
+def _without_group(G: Floats, D: Floats, M: Floats) -> Floats:
+    """m = (I - G D)^-1 M = M + G R (I - R G R)^-1 R M, for a stack of groups."""
+    root = np.sqrt(D)[..., None]
+    return np.asarray(M + G @ (root * (_inverse_slack(G, root[..., 0]) @ (root * M))))
+
+
 def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) -> Removed:
     """Honest scores with the groups `codes` (N,) removed whole; pairs among `rows`, which hold whole groups."""
     local = np.unique(codes[rows], return_inverse=True)[1]
@@ -123,9 +172,16 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
     model = problem.local_model(rows)
     shifts, typical = group_pair_shifts(model, local, typical_row(model, local1, local0))
-    scores = _read_pairs(problem, rows, local, shifts)
     influence = _centred_influence(problem.slope * shifts, local, positive)
     scale = _share_of_groups(codes, shifts.shape[1])
+    if problem.rescaling is not None:
+        tables = list(problem.rescaling.columns(model.B, rows, codes))
+        more = group_corrections(model, tables, local, np.unique(codes[rows]))
+        of_pairs = np.ix_(local1, local[local0]), np.ix_(local0, local[local1])
+        before, added = ((each[of_pairs[0]], each[of_pairs[1]].T) for each in (shifts, more))
+        scale *= growth(problem, (rows[local1], rows[local0]), before, added)
+        shifts = shifts + more
+    scores = _read_pairs(problem, rows, local, shifts)
     score1, score0 = scores[np.ix_(local1, local[local0])], scores[np.ix_(local0, local[local1])].T
     loo = _read_own(problem, codes)
     refuse_infinite(provenance.family, loo, score1, score0)
@@ -171,7 +227,11 @@ def _all_own(problem: Problem, codes: Ints) -> Floats:
     out = np.empty(codes.size)
     for rows in _row_chunks(codes, problem.curvature.root.shape[0]):
         local = np.unique(codes[rows], return_inverse=True)[1]
-        out[rows] = group_shifts(problem.local_model(rows), local)
+        model = problem.local_model(rows)
+        out[rows] = group_shifts(model, local)
+        if problem.rescaling is not None:
+            tables = list(problem.rescaling.columns(model.B, rows, codes))
+            out[rows] += own_corrections(model, tables, local, np.unique(codes[rows]))
     return out
 
 

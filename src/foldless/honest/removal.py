@@ -23,12 +23,14 @@ from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
-from foldless.honest.optimum import Optimum
+from foldless.honest.optimum import Optimum, tempered
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.sample import FOR_NOISE, Members, Sample, in_doubt, influential
+from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
+OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
+TINY = float(np.finfo(float).tiny)
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
-MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 PAIRS_IN_CACHE = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
 
 
@@ -79,7 +81,7 @@ def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
 
     The shift of i is G_ii u_i + G_ij u_j. Both arrays have shape (rows, columns); entries with i = j are meaningless.
     """
-    return _shifts(model, rows, columns, *_pair_slopes(model, rows, columns))
+    return _shifts(model, rows, columns, *pair_slopes(model, rows, columns))
 
 
 def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
@@ -89,7 +91,7 @@ def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats,
     return shift_i, shift_j
 
 
-def _pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
+def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
@@ -122,7 +124,7 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
     moved = 0.0
     for part in column_blocks(len(rows1), len(rows0)):
         columns, share0 = rows0[part], second.share[part]
-        G, ui, uj = _pair_slopes(model, rows1, columns)
+        G, ui, uj = pair_slopes(model, rows1, columns)
         moved += float((reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0))
         out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
     return out1, out0, moved
@@ -171,6 +173,11 @@ class Problem:
     design: Design
     curvature: Curvature
     readout: Readout
+    rescaling: Rescaling | None = None
+
+    def corrections(self, model: LocalModel, rows: Ints) -> Corrections | None:
+        """What the scaler adds to the shifts of these rows, of which `model` is the quadratic model."""
+        return None if self.rescaling is None else Corrections(self.rescaling, model, rows)
 
     def local_model(self, rows: Ints) -> LocalModel:
         """Quadratic model on some of the rows."""
@@ -212,8 +219,15 @@ class Problem:
 
 def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
     """An objective at its optimum."""
-    z, loss = solution.point.scores, objective.loss
-    return Problem(positive, z, 1.0, loss.gradient(z), loss.curvature(z), design, solution.curvature, objective.readout)
+    z, loss, curvature = solution.point.scores, objective.loss, solution.curvature
+    g, D = loss.gradient(z), loss.curvature(z)
+    if not objective.scaled:
+        return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout)
+    lam = max(tempered(objective, design).lam, objective.lam * solution.penalty_factor)
+    if objective.constant and is_centred(objective.scaled, objective.X.shape[1]):
+        curvature, g = with_free_intercept(design, curvature, D, lam, objective.constant), g - g.mean()
+    rescaling = Rescaling(objective.X, objective.scaled, lam, solution.point.coef, D, design, curvature)
+    return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling)
 
 
 # ---- What removal gives: honest scores, and where they come from.
@@ -327,24 +341,32 @@ class Removed:
 def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     """Honest scores with every row on its own; pairs among `rows`, a random sample of each class or all rows."""
     model = problem.local_model(rows)
-    alone = without_each(problem, model, rows)
+    corrections = problem.corrections(model, rows)
+    alone = without_each(problem, model, rows, corrections)
     sample = Sample.of(problem.positive, rows, alone.certain(problem.positive, rows))
-    model = model if sample.rows.size == rows.size else problem.local_model(sample.rows)
+    if sample.rows.size > rows.size:
+        model = problem.local_model(sample.rows)
+        corrections = problem.corrections(model, sample.rows)
     first, second = sample.members
+    sampled = sample.rows[first.rows], sample.rows[second.rows]
     shift1, shift0, bystanders = cross_shifts(model, first, second)
-    score1, score0 = _read_pairs(problem, sample.rows[first.rows], sample.rows[second.rows], shift1, shift0)
-    loo, partnered = _read_single(problem, alone.single), _read_partnered(problem, alone)
+    sums, noise = influence_sums(problem, model, alone, sample, shift1, shift0), problem.slope**2
+    if corrections is not None:
+        more = corrections.pairs(first.rows, second.rows, *pair_slopes(model, first.rows, second.rows))
+        noise *= growth(problem, sampled, (shift1, shift0), more)
+        shift1, shift0 = shift1 + more[0], shift0 + more[1]
+    score1, score0 = _read_pairs(problem, *sampled, shift1, shift0)
+    loo, partnered = _read_single(problem, alone.rescaled), _read_partnered(problem, alone)
     refuse_infinite(provenance.family, loo, partnered, score1, score0)
     additive = partnered - problem.slope * alone.other
     pairs, partnered = pairs_of_sample(problem, sample, partnered, additive, score1, score0)
-    sums = influence_sums(problem, model, alone, sample, shift1, shift0)
     n1, n0 = first.count, second.count
     per_row = n1 / (n1 - 1) * sums[0] + n0 / (n0 - 1) * sums[1]
     return Removed(
         rows1=np.flatnonzero(problem.positive),
         rows0=np.flatnonzero(~problem.positive),
-        sampled1=sample.rows[first.rows],
-        sampled0=sample.rows[second.rows],
+        sampled1=sampled[0],
+        sampled0=sampled[1],
         z=problem.in_sample(),
         loo=loo,
         without_pair1=score1,
@@ -352,8 +374,8 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         partnered=partnered,
         pairs=pairs,
         drift=problem.drift(bystanders),
-        influence_sq=problem.slope**2 * per_row / problem.positive.size,
-        cluster_influence_sq=problem.slope**2 * (sums[0] / n1**2 + sums[1] / n0**2),
+        influence_sq=noise * per_row / problem.positive.size,
+        cluster_influence_sq=noise * (sums[0] / n1**2 + sums[1] / n0**2),
         groups=None,
         provenance=provenance,
     )
@@ -363,11 +385,13 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
 class WithoutEach:
     """Every row removed on its own, and what a removed partner of the other class adds on average, to first order.
 
-    `single` is the shift of each row; a partner moves it by `own` more, and is itself moved by `other`. `exposure` and
-    `impact`, a_i^2 G_ii and (a_i g_i)^2 G_ii with a = 1/(1 - h), say how much others do to a row and it to them.
+    `single` is the shift of each row with its scaler kept, `rescaled` with the scaler refitted. A partner moves the row
+    by `own` more, and is itself moved by `other`. `exposure` and `impact`, a_i^2 G_ii and (a_i g_i)^2 G_ii with
+    a = 1/(1 - h), say how much others do to a row and it to them.
     """
 
     single: Floats
+    rescaled: Floats
     own: Floats
     other: Floats
     exposure: Floats
@@ -381,8 +405,8 @@ class WithoutEach:
         return np.union1d(influential(self.exposure, self.impact), in_doubt(self.additive, positive, rows.size // 4))
 
 
-def without_each(problem: Problem, model: LocalModel, rows: Ints) -> WithoutEach:
-    """All rows in one pass; partners are averaged over `rows`, which the local model holds."""
+def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: Corrections | None) -> WithoutEach:
+    """All rows in one pass; partners are averaged over `rows`, which the local model and the corrections hold."""
     positive = problem.positive
     pull, push = (model.B * v[:, None] for v in (model.slope_alone, 1.0 / model.slack))
     V = np.column_stack([part[positive[rows] == k].mean(axis=0) for k in (True, False) for part in (pull, push)])
@@ -391,8 +415,16 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints) -> WithoutEach
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    additive = problem.base + problem.gain * (single + own - other)
-    return WithoutEach(single, own, other, a**2 * diagonal, (a * problem.g) ** 2 * diagonal, additive)
+    rescaled = single if corrections is None else single + _all_corrections(problem, corrections)
+    return WithoutEach(
+        single=single,
+        rescaled=rescaled,
+        own=own,
+        other=other,
+        exposure=a**2 * diagonal,
+        impact=(a * problem.g) ** 2 * diagonal,
+        additive=problem.base + problem.gain * (rescaled + own - other),
+    )
 
 
 def influence_sums(
@@ -453,6 +485,34 @@ def pairs_of_sample(
     )
 
 
+def _all_corrections(problem: Problem, corrections: Corrections) -> Floats:
+    """What the scaler adds to the shift of every row without it."""
+    everyone = np.arange(problem.positive.size)
+    if corrections.rows.size == everyone.size:
+        return corrections.single()
+    parts = (everyone[part] for part in blocks(everyone.size, problem.curvature.root.shape[0]))
+    each = (Corrections(corrections.rescaling, problem.local_model(part), part) for part in parts)
+    return np.concatenate([part.single() for part in each])
+
+
+def growth(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, more: OfPairs) -> float:
+    """By how much the scaler's part of the shifts enlarges the variance of the scores within the classes.
+
+    The share of training noise stays what it is with the scaler kept: rows that change a scale give outlying scores,
+    which would make that share look smaller.
+    """
+    before = problem.scores(rows[0], shifts[0]) - problem.scores(rows[1], shifts[1].T).T
+    after = before + problem.gain * (more[0] - more[1])
+    return _pooled_variance(after) / max(_pooled_variance(before), TINY)
+
+
+def _pooled_variance(diff: Floats) -> float:
+    """Of the scores within the classes, from the differences (n1, n0) of all pairs."""
+    n1, n0 = diff.shape
+    between1, between0 = diff.mean(axis=1).var(), diff.mean(axis=0).var()
+    return float((n1 * between1 + n0 * between0) / (n1 + n0 - 2))
+
+
 def _read_single(problem: Problem, shifts: Floats) -> Floats:
     rows = np.arange(shifts.size)
     scores = problem.scores(rows, shifts)
@@ -462,7 +522,7 @@ def _read_single(problem: Problem, shifts: Floats) -> Floats:
 def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
     """Scores without the row and an average partner."""
     rows, positive = np.arange(problem.positive.size), problem.positive
-    scores = problem.scores(rows, alone.single + alone.own)
+    scores = problem.scores(rows, alone.rescaled + alone.own)
     if not problem.readout.rescales:
         return scores
     lever = problem.lever(rows, scores)

@@ -67,7 +67,8 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     problem = problem_at(view.labels.positive, objective, design, best)
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
-    return removed_from(problem, rows, codes, provenance_at(objective.name, best, _on_fit(best)))
+    notes = _on_fit(best) + on_given_scales(objective)
+    return removed_from(problem, rows, codes, provenance_at(objective.name, best, notes))
 
 
 def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: Provenance) -> Removed:
@@ -117,6 +118,16 @@ def _on_fit(solution: Optimum) -> tuple[str, ...]:
     factor = solution.penalty_factor
     used = "that optimum" if factor == 1 else f"the optimum at {factor:.2g} x the penalty"
     return on_convergence(solution.residual_before, solution.direction_cosine, used) if solution.polished else ()
+
+
+def on_given_scales(objective: Objective) -> tuple[str, ...]:
+    """That columns which came standardised are taken to be so on these very rows."""
+    if not any(scaled.given for scaled in objective.scaled):
+        return ()
+    return (
+        "every column of X has mean 0 and standard deviation 1: they are taken to have been standardised on these very "
+        "rows, and rows are left out of that step as well, as if it were part of a Pipeline.",
+    )
 
 
 def on_surrogate(stand_in: str, match: float) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
+from foldless.checks import Floats
 from foldless.errors import EstimatorError
 
 Steps = list[tuple[str, Any]]
@@ -84,6 +86,59 @@ def is_unknown(step: Any) -> bool:
     fits = [getattr(type(step), m, None) for m in ("fit", "fit_transform")]
     foreign = any(f and not str(getattr(f, "__module__", "")).startswith("sklearn.") for f in fits)
     return foreign or any(is_unknown(s) for s in _inner_steps(step))
+
+
+# ---- Columns that were divided by something learned from them.
+
+SCALERS = {"StandardScaler": "sd", "MinMaxScaler": "range", "MaxAbsScaler": "size"}
+STANDARDISED = 1e-6  # means and standard deviations this close to 0 and 1 are those of standardised columns
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledColumns:
+    """Columns that a scaler divided by their standard deviation ("sd"), their range or their largest size.
+
+    `centred` says whether it also took off their means, `weight` holds the weights of the rows in its statistics, and
+    `given` is True where no scaler is known, but the columns came standardised.
+    """
+
+    columns: slice
+    kind: str
+    centred: bool = False
+    weight: Floats | None = None
+    given: bool = False
+
+    @property
+    def width(self) -> int:
+        return int(self.columns.stop - self.columns.start)
+
+
+def scaled_columns(steps: Steps, X: Any) -> tuple[ScaledColumns, ...]:
+    """The columns of X, the output of the steps, that the last step scaled; without steps, those that came so."""
+    width = slice(0, int(X.shape[1]))
+    if steps:
+        return _scaled_by(steps[-1][1], width)
+    return (ScaledColumns(width, "sd", centred=True, given=True),) if _looks_standardised(X) else ()
+
+
+def _scaled_by(step: Any, place: slice) -> tuple[ScaledColumns, ...]:
+    names = sklearn_names(step)
+    if "ColumnTransformer" in names:
+        branches = [(flattened(name, inner), step.output_indices_[name]) for name, inner, _ in step.transformers_]
+        return tuple(part for inner, at in branches if inner for part in _scaled_by(inner[-1][1], at))
+    kind = next((SCALERS[name] for name in SCALERS if name in names), None)
+    if kind is None or is_unknown(step) or not getattr(step, "with_std", True) or place.stop <= place.start:
+        return ()
+    return (ScaledColumns(place, kind, centred=bool(getattr(step, "with_mean", False))),)
+
+
+def _looks_standardised(X: Any) -> bool:
+    """Whether every column that varies has mean 0 and standard deviation 1, with N or with N - 1 in its denominator."""
+    if not isinstance(X, np.ndarray) or np.any(np.abs(X.mean(axis=0)) > STANDARDISED):
+        return False
+    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    squares = squares[squares > 0]
+    return bool(squares.size) and any(np.all(np.abs(squares / n - 1) < STANDARDISED) for n in (len(X), len(X) - 1))
 
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}

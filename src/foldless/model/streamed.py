@@ -44,7 +44,8 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     steps = dismantled(estimator)[0] if is_estimator(estimator) else []
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), partial(_applied, steps))
     codes, classes = codes_of(labels)
-    return replace(view, X=matrix, codes=codes, classes=classes, notes=_valid_notes(view.notes, source, first))
+    notes = _valid_notes(view.notes, source, first)
+    return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=())
 
 
 def _applied(steps: Steps, X: Any) -> Any:

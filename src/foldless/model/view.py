@@ -19,7 +19,17 @@ from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.model import pullback
 from foldless.model.pullback import WAY_OUT, sampled_rows
-from foldless.model.steps import WRAPPERS, Steps, flattened, is_estimator, kind_and_need, sklearn_names, thawed
+from foldless.model.steps import (
+    WRAPPERS,
+    ScaledColumns,
+    Steps,
+    flattened,
+    is_estimator,
+    kind_and_need,
+    scaled_columns,
+    sklearn_names,
+    thawed,
+)
 from foldless.tables.sums import project
 
 Ints = npt.NDArray[np.intp]
@@ -47,6 +57,9 @@ class LinearView:
     flipped: bool = False  # whether `pos_label` reversed the sign of the estimator's decision_function
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()  # those of the notes that deserve a warning
+    scaled: tuple[
+        ScaledColumns, ...
+    ] = ()  # columns that were scaled right before the classifier
 
     @property
     def counts(self) -> Ints:
@@ -87,7 +100,8 @@ class LinearView:
         """One class against all others, as a classifier of two classes."""
         # OneVsRestClassifier calls them 0 and 1, so class weights given by label are found.
         codes = (self.codes == k).astype(np.intp)
-        return LinearView(self.X, codes, (0, 1), self.weights[k : k + 1], self.intercepts[k : k + 1], estimator)
+        weights, intercepts = self.weights[k : k + 1], self.intercepts[k : k + 1]
+        return LinearView(self.X, codes, (0, 1), weights, intercepts, estimator, scaled=self.scaled)
 
 
 def has_several_classes(estimator: Any) -> bool:
@@ -132,6 +146,7 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
         flipped,
         notes + _notes_on_supervised(opened.supervised, M.shape[1]) + doubts,
         doubts,
+        () if opened.supervised else scaled_columns(steps, M),
     )
     view.scores()  # names the row of a NaN, which scikit-learn's error would not
     _verify(view, estimator, X, sign)

@@ -23,7 +23,7 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.removal import MATERIAL, problem_at
-from foldless.honest.scores import checked_weight, evaluated_rows, provenance_at, removed_from
+from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
 from foldless.results.auc import AUCPosterior
@@ -208,7 +208,8 @@ class Stage:
         labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)
         try:
             problem = problem_at(labels.positive, objective, design, solution)
-            removed = removed_from(problem, self.rows, self.codes, provenance_at(objective.name, solution))
+            provenance = provenance_at(objective.name, solution, on_given_scales(objective))
+            removed = removed_from(problem, self.rows, self.codes, provenance)
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)

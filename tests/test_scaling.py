@@ -1,0 +1,291 @@
+"""Rows leave the scaler as well: honest scores against refits of the whole pipeline, scaler included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.svm import LinearSVC
+
+import foldless as fl
+from data import gaussian
+from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.scores import remove_rows
+from foldless.model.view import take_apart
+from test_honest_groups import refit_group_pairs
+from test_honest_refits import TIGHT, refit_scores, removed
+
+LOGISTIC = LogisticRegression(C=1.0, **TIGHT)
+HINGE = LinearSVC(C=0.1, tol=1e-10, max_iter=100_000)
+
+
+def rare(P, N=40, seed=1):
+    """X, y: most entries of a column are near 0, so that single rows hold up much of its spread."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(N) % 2
+    X = rng.poisson(0.15, size=(N, P)) * rng.exponential(size=(N, P)) + 0.02 * rng.normal(size=(N, P))
+    X[:, : max(1, P // 3)] += 0.4 * y[:, None] * rng.random((N, max(1, P // 3)))
+    return X, y
+
+
+def kept(model, X, y, **options):
+    """Honest scores with the scaler kept as it was fitted."""
+    return remove_rows(replace(take_apart(model.fit(X, y), X, y), scaled=()), **options)
+
+
+def refit_singles(model, X, y, weight=None):
+    return np.array([refit_scores(model, X, y, [i], [i], weight)[0] for i in range(len(y))])
+
+
+def error_of_pairs(result, model, X, y, count=40):
+    """Root mean square error of differences within pairs, over their standard deviation, on some of the pairs."""
+    rng = np.random.default_rng(0)
+    chosen = rng.permutation(result.differences.size)[:count]
+    i, j = np.unravel_index(chosen, result.differences.shape)
+    pairs = np.column_stack([result.rows1[i], result.rows0[j]])
+    truth = np.array([np.subtract(*refit_scores(model, X, y, pair, pair)) for pair in pairs])
+    return float(np.sqrt(np.mean((result.differences[i, j] - truth) ** 2)) / truth.std())
+
+
+# ---- Ridge is exact for single rows of which one column changes its scale
+
+
+def test_ridge_on_one_column_is_exact():
+    X, y = rare(1)
+    model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=5.0))
+    np.testing.assert_allclose(removed(model, X, y).loo, refit_singles(model, X, y), atol=1e-9)
+    assert np.abs(kept(model, X, y).loo - refit_singles(model, X, y)).max() > 1e-3
+
+
+@pytest.mark.parametrize("P", [6, 60])
+def test_ridge_is_exact_where_one_column_of_several_is_scaled(P):
+    X, y = rare(P)
+    only = ColumnTransformer([("rest", "passthrough", list(range(1, P))), ("first", StandardScaler(), [0])])
+    model = make_pipeline(only, RidgeClassifier(alpha=5.0))
+    assert take_apart(model.fit(X, y), X, y).scaled[0].columns == slice(P - 1, P)
+    np.testing.assert_allclose(removed(model, X, y).loo, refit_singles(model, X, y), atol=1e-9)
+    assert np.abs(kept(model, X, y).loo - refit_singles(model, X, y)).max() > 1e-3
+
+
+@pytest.mark.parametrize("P", [6, 45])
+@pytest.mark.parametrize("scaler", [MinMaxScaler(), MaxAbsScaler()])
+def test_ridge_is_exact_for_rows_with_one_extreme(scaler, P):
+    X, y = rare(P)
+    model = make_pipeline(scaler, RidgeClassifier(alpha=1.0))
+    values = X if isinstance(scaler, MinMaxScaler) else np.abs(X)
+    extreme = values == values.max(axis=0)
+    if isinstance(scaler, MinMaxScaler):
+        extreme |= values == values.min(axis=0)
+    simple = extreme.sum(axis=1) <= 1
+    assert np.any(extreme[simple])
+    truth = refit_singles(model, X, y)
+    np.testing.assert_allclose(removed(model, X, y).loo[simple], truth[simple], atol=1e-9)
+
+
+# ---- Close to refits where all columns change
+
+
+@pytest.mark.parametrize(
+    ("classifier", "P", "most"),
+    [
+        (RidgeClassifier(), 8, 0.01),
+        (RidgeClassifier(), 90, 0.4),
+        (LOGISTIC, 8, 0.1),
+        (LOGISTIC, 90, 0.35),
+        (HINGE, 8, 0.1),
+        (HINGE, 90, 0.35),
+    ],
+)
+def test_pairs_are_close_to_refits_of_the_pipeline(classifier, P, most):
+    """With 90 columns of which most rows hold some nearly alone, the diagonal form has its limit."""
+    X, y = rare(P)
+    model = make_pipeline(StandardScaler(), classifier)
+    before, after = (error_of_pairs(result(model, X, y), model, X, y) for result in (kept, removed))
+    assert after < most
+    assert after < 0.5 * before
+
+
+def test_a_penalised_intercept_follows_the_centre():
+    """With many standardised columns liblinear's intercept hardly moves, and the centre of the others must not."""
+    X, y = rare(90)
+    model = make_pipeline(StandardScaler(), HINGE)
+    truth, result = refit_singles(model, X, y), removed(model, X, y)
+    assert np.abs(result.loo - truth).max() < 0.5
+    assert np.abs(kept(model, X, y).loo - truth).max() > 3.0
+
+
+@pytest.mark.parametrize("P", [6, 60])
+def test_a_free_intercept_is_what_the_rank_one_update_gives(P):
+    """Balanced classes and a centred X: ridge with its intercept penalised or free has the same weights and slopes."""
+    from foldless.honest.design import build_design, curvature_at
+    from foldless.honest.scaling import with_free_intercept
+
+    X, _ = gaussian(2, P, N=30)
+    X, D, lam = X - X.mean(axis=0), np.linspace(0.5, 2.0, 30), 3.0
+    bound, free = (build_design(X, constant=c, free_intercept=c == 0) for c in (2.0, 0.0))
+    curvature = with_free_intercept(bound, curvature_at(bound, D, lam, False), D, lam, 2.0)
+    B = curvature.influence_rows(bound, np.arange(30))
+    expected = curvature_at(free, D, lam, True).influence_rows(free, np.arange(30))
+    np.testing.assert_allclose(B @ B.T, expected @ expected.T, atol=1e-10)
+
+
+# ---- Identities
+
+
+def test_gaussian_columns_change_little():
+    X, y = gaussian(5, 12, N=80)
+    model = make_pipeline(StandardScaler(), LOGISTIC).fit(X, y)
+    view = take_apart(model, X, y)
+    plain, frozen = (fl.auc_posterior(model, X, y).mean, remove_rows(replace(view, scaled=())))
+    differences = frozen.differences
+    assert abs(np.mean(remove_rows(view).differences > 0) - np.mean(differences > 0)) < 2e-3
+    assert plain == pytest.approx(fl.auc_posterior(model[-1], model[:-1].transform(X), y).mean, abs=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_no_penalty_or_no_division_is_no_change(alpha):
+    X, y = rare(6)
+    scaler = StandardScaler(with_std=alpha == 0)
+    model = make_pipeline(scaler, RidgeClassifier(alpha=alpha))
+    np.testing.assert_array_equal(removed(model, X, y).loo, kept(model, X, y).loo)
+    np.testing.assert_allclose(removed(model, X, y).loo, refit_singles(model, X, y), atol=1e-8)
+
+
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_columns_that_come_standardised_are_treated_alike(ddof):
+    X, y = rare(8)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0, ddof=ddof)
+    alpha = 1.0 if ddof == 0 else 39 / 40
+    outside = removed(RidgeClassifier(alpha=alpha), Z, y)
+    inside = removed(make_pipeline(StandardScaler(), RidgeClassifier()), X, y)
+    np.testing.assert_allclose(outside.without_pair1, inside.without_pair1, atol=1e-10)
+    assert any("standardised on these very rows" in note for note in outside.provenance.notes)
+    assert inside.provenance.notes == ()
+
+
+def test_sparse_and_dense_columns_agree():
+    X, y = rare(50)
+    X[X < 0.1] = 0.0
+    for P in (5, 50):
+        model = make_pipeline(StandardScaler(with_mean=False), RidgeClassifier(tol=1e-12))
+        dense, sparse = removed(model, X[:, :P], y), removed(model, csr_matrix(X[:, :P]), y)
+        np.testing.assert_allclose(sparse.without_pair1, dense.without_pair1, atol=1e-9)
+        assert error_of_pairs(dense, model, X[:, :P], y) < (0.01 if P == 5 else 0.4)
+
+
+def test_columns_and_row_space_agree():
+    """The same fit with P < N and, after a copy of each column at a lower scale, with P >= N."""
+    X, y = rare(22)
+    model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=2.0))
+    doubled = np.hstack([X, X])
+    # Two copies with weights w/2 each: half the penalty on the sum.
+    single = make_pipeline(StandardScaler(), RidgeClassifier(alpha=1.0))
+    assert error_of_pairs(removed(model, doubled, y), model, doubled, y) < 0.2
+    np.testing.assert_allclose(refit_singles(model, doubled, y), refit_singles(single, X, y), atol=1e-9)
+
+
+# ---- Weights, groups, subsets
+
+
+def test_weights_of_the_scaler_leave_too():
+    X, y = rare(1)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, size=len(y))
+    model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=5.0))
+
+    def fitted(rows):
+        named = {"standardscaler__sample_weight": weight[rows], "ridgeclassifier__sample_weight": weight[rows]}
+        return make_pipeline(StandardScaler(), RidgeClassifier(alpha=5.0)).fit(X[rows], y[rows], **named)
+
+    view = take_apart(fitted(np.arange(len(y))), X, y)
+    truth = [fitted(np.delete(np.arange(len(y)), i)).decision_function(X[[i]])[0] for i in range(len(y))]
+    np.testing.assert_allclose(remove_rows(view, sample_weight=weight).loo, truth, atol=1e-9)
+    model.fit(X, y, ridgeclassifier__sample_weight=weight)  # the scaler counts rows alike
+    alone = remove_rows(take_apart(model, X, y), sample_weight=weight).loo
+    for i in range(0, len(y), 7):
+        rows = np.delete(np.arange(len(y)), i)
+        model.fit(X[rows], y[rows], ridgeclassifier__sample_weight=weight[rows])
+        assert alone[i] == pytest.approx(model.decision_function(X[[i]])[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("P", [1, 8, 60])
+def test_groups_leave_the_scaler_whole(P):
+    X, y = rare(P, N=36)
+    groups = np.random.default_rng(3).permutation(np.repeat(np.arange(12), 3))
+    model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=2.0))
+    result, before = removed(model, X, y, groups=groups), kept(model, X, y, groups=groups)
+    truth = refit_group_pairs(model, X, y, groups)
+    own = truth[np.arange(36), groups]
+    pairs = truth[result.rows1][:, groups[result.rows0]] - truth[result.rows0][:, groups[result.rows1]].T
+    errors = [float(np.std(each.differences - pairs) / pairs.std()) for each in (before, result)]
+    assert errors[1] < (0.05 if P < 60 else 0.3)
+    assert errors[1] < 0.5 * errors[0]
+    if P == 1:
+        np.testing.assert_allclose(result.loo, own, atol=1e-9)
+
+
+def test_extremes_leave_with_their_group():
+    X, y = rare(1, N=36)
+    groups = np.arange(36) // 3
+    for scaler in (MinMaxScaler(), MaxAbsScaler()):
+        model = make_pipeline(scaler, RidgeClassifier(alpha=2.0))
+        own = refit_group_pairs(model, X, y, groups)[np.arange(36), groups]
+        np.testing.assert_allclose(removed(model, X, y, groups=groups).loo, own, atol=1e-9)
+
+
+def test_rows_outside_the_evaluated_subset_lose_the_scaler_too():
+    X, y = rare(6, N=60)
+    model = make_pipeline(StandardScaler(), RidgeClassifier())
+    some, all_rows = removed(model, X, y, max_rows=40), removed(model, X, y)
+    assert some.rows1.size < all_rows.rows1.size
+    np.testing.assert_allclose(some.loo, all_rows.loo, atol=1e-10)
+    places = np.ix_(np.searchsorted(all_rows.rows1, some.rows1), np.searchsorted(all_rows.rows0, some.rows0))
+    np.testing.assert_allclose(some.without_pair1, all_rows.without_pair1[places], atol=1e-10)
+
+
+@pytest.mark.parametrize("classifier", [RidgeClassifier(), HINGE])
+def test_several_classes_one_against_the_rest(classifier):
+    X, _ = rare(8, N=45)
+    y = np.arange(45) % 3
+    X[:, 0] += 0.3 * y
+    model = make_pipeline(StandardScaler(), classifier).fit(X, y)
+    view = take_apart(model, X, y, several=True)
+    after, before = (remove_rows_of_classes(each).tensor.alone for each in (view, replace(view, scaled=())))
+    truth = np.array([refit_scores(model, X, y, [i], [i])[0] for i in range(45)]).T
+    assert np.std(after - truth) < 0.3 * np.std(before - truth)
+
+
+# ---- Which columns went through a scaler
+
+
+def test_only_a_scaler_right_before_the_classifier_counts():
+    X, y = rare(6)
+    pca = make_pipeline(StandardScaler(), PCA(3), LOGISTIC).fit(X, y)
+    assert take_apart(pca, X, y).scaled == ()
+    nested = make_pipeline(SimpleImputer(), make_pipeline(StandardScaler()), LOGISTIC).fit(X, y)
+    (scaled,) = take_apart(nested, X, y).scaled
+    assert (scaled.columns, scaled.kind, scaled.centred, scaled.given) == (slice(0, 6), "sd", True, False)
+
+
+def test_each_branch_of_a_column_transformer_has_its_own_scaler():
+    X, y = rare(5)
+    X[:, 4] = np.arange(40) % 3
+    branches = ColumnTransformer(
+        [
+            ("a", make_pipeline(SimpleImputer(), StandardScaler()), [0, 1]),
+            ("b", OneHotEncoder(), [4]),
+            ("c", MinMaxScaler(), [2]),
+            ("d", "drop", [3]),
+        ]
+    )
+    model = make_pipeline(branches, RidgeClassifier(alpha=2.0)).fit(X, y)
+    scaled = take_apart(model, X, y).scaled
+    assert [(part.columns, part.kind) for part in scaled] == [(slice(0, 2), "sd"), (slice(5, 6), "range")]
+    assert error_of_pairs(removed(model, X, y), model, X, y) < 0.3 * error_of_pairs(kept(model, X, y), model, X, y)
