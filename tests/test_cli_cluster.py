@@ -212,7 +212,7 @@ WRONG = {
     "gaps": ({"x1": pl.when(pl.col("x0") > 2).then("x1")}, "has missing values in 'x1' ("),
     "truth with gaps": ({"x1": pl.when(pl.col("x0") > 2).then(pl.lit(True))}, "has missing values in 'x1' ("),
     "infinite": ({"x2": pl.lit(np.inf)}, "has infinite values in 'x2' (120 rows)"),
-    "another column": ({"z": pl.lit(1.0)}, "1.parquet has 'z' and "),
+    "another column": ({"z": pl.lit(1.0)}, "1.parquet has 'z' but "),
     "three classes": ({"y": pl.lit("third")}, "has 3 different values ('"),
     "no label": ({"y": pl.when(pl.col("x0") > 2).then("y")}, "the target column 'y' is empty in "),
     "other labels": ({"y": pl.lit(1)}, "the target column 'y' holds text in "),
