@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from data import gaussian
-from foldless.honest import design, removal, sample
+from foldless.honest import design, pairs, removal
 from foldless.honest import groups as group_removal
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
@@ -36,11 +36,11 @@ def test_a_sample_agrees_with_all_rows(grouped, monkeypatch):
     X, y = gaussian(1, 40, N=1600, n1=600)
     groups = np.random.default_rng(2).integers(0, 500, size=1600) if grouped else None
     view = take_apart(LogisticRegression(C=0.1, tol=1e-8).fit(X, y), X, y)
-    monkeypatch.setattr(sample, "LEAST", 200)
-    monkeypatch.setattr(sample, "MOST", 200)
+    monkeypatch.setattr(pairs, "LEAST", 200)
+    monkeypatch.setattr(pairs, "MOST", 200)
     part = remove_rows(view, groups=groups)
-    monkeypatch.setattr(sample, "LEAST", 2000)
-    monkeypatch.setattr(sample, "MOST", 2000)
+    monkeypatch.setattr(pairs, "LEAST", 2000)
+    monkeypatch.setattr(pairs, "MOST", 2000)
     full = remove_rows(view, groups=groups)
     assert full.sampled1.size == full.rows1.size == part.rows1.size == 600
     assert 200 <= part.sampled1.size < 600

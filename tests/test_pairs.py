@@ -11,9 +11,7 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from foldless.honest import pairs as pairs_module
-from foldless.honest import sample as sampling
-from foldless.honest.pairs import Pairs, PairSample, ordered
-from foldless.honest.sample import Sample, in_doubt, influential
+from foldless.honest.pairs import Pairs, PairSample, Sample, in_doubt, influential, ordered
 
 
 def scores_of(seed, n1=300, n0=500, levels=None):
@@ -79,7 +77,7 @@ def test_pairs_among_some_rows_are_those_of_these_rows():
 
 def test_shares_of_a_class_sum_to_one_and_certain_rows_stand_for_themselves():
     positive = np.arange(1000) % 4 == 0
-    sample = Sample.of(positive, sampling.random_rows(positive, 50), np.array([0, 1, 2, 4]))
+    sample = Sample.of(positive, pairs_module.random_rows(positive, 50), np.array([0, 1, 2, 4]))
     for members, count in zip(sample.members, (250, 750), strict=True):
         assert members.share.sum() == pytest.approx(1.0)
         certain = sample.certain[members.rows]
@@ -93,7 +91,7 @@ def test_sums_that_are_products_are_scaled_up_exactly():
     """Where squared influences are exposure times impact, the ratio estimator has no error."""
     rng = np.random.default_rng(0)
     positive, exposure, impact = np.arange(400) % 2 == 0, rng.exponential(size=400), rng.exponential(size=400)
-    sample = Sample.of(positive, sampling.random_rows(positive, 40), np.array([3, 8]))
+    sample = Sample.of(positive, pairs_module.random_rows(positive, 40), np.array([3, 8]))
     ratios = sample.ratios(positive, exposure, impact)
     first, second = sample.members
     i, j = sample.rows[first.rows], sample.rows[second.rows]
@@ -143,11 +141,11 @@ def test_a_sample_of_pairs_gives_the_answer_of_all_pairs(monkeypatch, name, kind
     """Mean and both ends within a tenth of the posterior's sd: the sample says no more than a control variate may."""
     X, y = data(900, columns, positives, kind)
     model = MODELS[name].fit(X, y)
-    monkeypatch.setattr(sampling, "LEAST", 10_000)
-    monkeypatch.setattr(sampling, "MOST", 10_000)
+    monkeypatch.setattr(pairs_module, "LEAST", 10_000)
+    monkeypatch.setattr(pairs_module, "MOST", 10_000)
     whole, rates = fl.auc_posterior(model, X, y), fl.error_posterior(model, X, y)
-    monkeypatch.setattr(sampling, "LEAST", 150)
-    monkeypatch.setattr(sampling, "MOST", 150)
+    monkeypatch.setattr(pairs_module, "LEAST", 150)
+    monkeypatch.setattr(pairs_module, "MOST", 150)
     sampled, sampled_rates = fl.auc_posterior(model, X, y), fl.error_posterior(model, X, y)
     assert abs(sampled.mean - whole.mean) < 0.1 * whole.sd
     np.testing.assert_allclose(sampled.interval(), whole.interval(), atol=0.1 * whole.sd)

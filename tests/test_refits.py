@@ -30,7 +30,7 @@ from foldless.honest.refits import (
     REPEATS,
     SEED,
     HeldOut,
-    Pairs,
+    ModelPairs,
     Refits,
     Training,
     hold_out,
@@ -200,7 +200,7 @@ def test_the_bound_holds_for_any_orders(orders):
 
 def test_pairs_are_those_held_out_by_one_model():
     held = drawn(n1=6, n0=8)
-    pairs = Pairs.of(held)
+    pairs = ModelPairs.of(held)
     expected = {
         (i, j, r) for r in range(REPEATS) for i in range(6) for j in range(6, 14) if held.fold[r, i] == held.fold[r, j]
     }
@@ -214,7 +214,7 @@ def test_what_a_model_adds_to_all_of_its_scores_does_not_count_in_pairs():
     held = drawn()
     drift = np.random.default_rng(1).normal(size=held.fits)[held.fold]
     moved = HeldOut(held.scores + drift, held.fold, held.positive, held.share)
-    np.testing.assert_allclose(Pairs.of(moved).diff, Pairs.of(held).diff, atol=1e-9)
+    np.testing.assert_allclose(ModelPairs.of(moved).diff, ModelPairs.of(held).diff, atol=1e-9)
     assert moved.variances == pytest.approx(held.variances)
     assert moved.agreement < held.agreement  # models that drift do not agree
 
@@ -261,7 +261,7 @@ def test_growth_runs_from_one_to_the_root_of_five_fourths():
 def test_very_many_rows_are_represented_by_some():
     """Steps of the order of the scores stand for all rows: nearly the same answer."""
     held = drawn(3, 4000, 4000)
-    assert Pairs.of(held).diff.size == 20 * MOST_OF_A_CLASS**2
+    assert ModelPairs.of(held).diff.size == 20 * MOST_OF_A_CLASS**2
     assert statistic_of_refits(held).pair_auc == pytest.approx(exact_auc(held), abs=1e-3)
 
 

@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import gaussian
+from foldless.honest import pairs
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
@@ -48,11 +49,11 @@ def refit_singles(model, X, y, weight=None):
 def error_of_pairs(result, model, X, y, count=40):
     """Root mean square error of differences within pairs, over their standard deviation, on some of the pairs."""
     rng = np.random.default_rng(0)
-    chosen = rng.permutation(result.differences.size)[:count]
-    i, j = np.unravel_index(chosen, result.differences.shape)
+    chosen = rng.permutation(result.pairs.complete.size)[:count]
+    i, j = np.unravel_index(chosen, result.pairs.complete.shape)
     pairs = np.column_stack([result.rows1[i], result.rows0[j]])
     truth = np.array([np.subtract(*refit_scores(model, X, y, pair, pair)) for pair in pairs])
-    return float(np.sqrt(np.mean((result.differences[i, j] - truth) ** 2)) / truth.std())
+    return float(np.sqrt(np.mean((result.pairs.complete[i, j] - truth) ** 2)) / truth.std())
 
 
 # ---- Ridge is exact for single rows of which one column changes its scale
@@ -145,8 +146,8 @@ def test_gaussian_columns_change_little():
     model = make_pipeline(StandardScaler(), LOGISTIC).fit(X, y)
     view = take_apart(model, X, y)
     plain, frozen = (fl.auc_posterior(model, X, y).mean, remove_rows(replace(view, scaled=())))
-    differences = frozen.differences
-    assert abs(np.mean(remove_rows(view).differences > 0) - np.mean(differences > 0)) < 2e-3
+    differences = frozen.pairs.complete
+    assert abs(np.mean(remove_rows(view).pairs.complete > 0) - np.mean(differences > 0)) < 2e-3
     assert plain == pytest.approx(fl.auc_posterior(model[-1], model[:-1].transform(X), y).mean, abs=1e-12)
 
 
@@ -224,7 +225,7 @@ def test_groups_leave_the_scaler_whole(P):
     truth = refit_group_pairs(model, X, y, groups)
     own = truth[np.arange(36), groups]
     pairs = truth[result.rows1][:, groups[result.rows0]] - truth[result.rows0][:, groups[result.rows1]].T
-    errors = [float(np.std(each.differences - pairs) / pairs.std()) for each in (before, result)]
+    errors = [float(np.std(each.pairs.complete - pairs) / pairs.std()) for each in (before, result)]
     assert errors[1] < (0.05 if P < 60 else 0.3)
     assert errors[1] < 0.5 * errors[0]
     if P == 1:
@@ -240,13 +241,16 @@ def test_extremes_leave_with_their_group():
         np.testing.assert_allclose(removed(model, X, y, groups=groups).loo, own, atol=1e-9)
 
 
-def test_rows_outside_the_evaluated_subset_lose_the_scaler_too():
+def test_rows_outside_the_sample_lose_the_scaler_too(monkeypatch):
     X, y = rare(6, N=60)
     model = make_pipeline(StandardScaler(), RidgeClassifier())
-    some, all_rows = removed(model, X, y, max_rows=40), removed(model, X, y)
-    assert some.rows1.size < all_rows.rows1.size
+    all_rows = removed(model, X, y)
+    monkeypatch.setattr(pairs, "LEAST", 10)
+    monkeypatch.setattr(pairs, "MOST", 10)
+    some = removed(model, X, y)
+    assert some.sampled1.size < all_rows.rows1.size
     np.testing.assert_allclose(some.loo, all_rows.loo, atol=1e-10)
-    places = np.ix_(np.searchsorted(all_rows.rows1, some.rows1), np.searchsorted(all_rows.rows0, some.rows0))
+    places = np.ix_(np.searchsorted(all_rows.rows1, some.sampled1), np.searchsorted(all_rows.rows0, some.sampled0))
     np.testing.assert_allclose(some.without_pair1, all_rows.without_pair1[places], atol=1e-10)
 
 

@@ -30,6 +30,7 @@ from foldless.honest.families import (
     row_weights,
 )
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
+from foldless.honest.pairs import SEED
 from foldless.honest.removal import (
     Problem,
     Provenance,
@@ -39,7 +40,6 @@ from foldless.honest.removal import (
     problem_at,
     single_shifts,
 )
-from foldless.honest.sample import SEED
 from foldless.honest.scaling import Corrections
 from foldless.honest.scores import (
     WORTH_SAYING,

@@ -18,6 +18,7 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
 from foldless.honest.families import Removal
+from foldless.honest.pairs import Sample
 from foldless.honest.removal import (
     MAX_LEVERAGE,
     LocalModel,
@@ -29,7 +30,6 @@ from foldless.honest.removal import (
     refuse_infinite,
     typical_row,
 )
-from foldless.honest.sample import Sample
 from foldless.honest.scaling import Columns
 
 

@@ -24,8 +24,7 @@ from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum, tempered
-from foldless.honest.pairs import Pairs, PairSample, pair_differences
-from foldless.honest.sample import FOR_NOISE, Members, Sample, in_doubt, influential
+from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential, pair_differences
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)

@@ -13,8 +13,8 @@ from foldless.honest.design import Bools, Ints
 from foldless.honest.families import Objective, describe
 from foldless.honest.groups import by_group
 from foldless.honest.optimum import Optimum, nearest_on_path, optimum
+from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
-from foldless.honest.sample import SEED, random_rows, rows_per_class
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.honest.streamed import refuse_surrogate, refuse_unless_tall, streamed_design
 from foldless.tables.matrix import LazyMatrix

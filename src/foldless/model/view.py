@@ -57,9 +57,7 @@ class LinearView:
     flipped: bool = False  # whether `pos_label` reversed the sign of the estimator's decision_function
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()  # those of the notes that deserve a warning
-    scaled: tuple[
-        ScaledColumns, ...
-    ] = ()  # columns that were scaled right before the classifier
+    scaled: tuple[ScaledColumns, ...] = ()  # columns that were scaled right before the classifier
 
     @property
     def counts(self) -> Ints:
