@@ -69,7 +69,8 @@ class Design:
         total = np.zeros((self.matrix.shape[1],) * 2)
         root = np.sqrt(d).astype(dtype)
         for part in blocks(self.n_rows, self.matrix.shape[1]):
-            rows = self.rows(part, centre, dtype) * root[part, None]
+            rows = self.rows(part, centre, dtype)
+            rows = np.multiply(rows, root[part, None], out=None if centre is None else rows)  # a copy already
             total += rows.T @ rows
         return total
 
@@ -83,7 +84,7 @@ class Design:
 
     def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
         """Of every row b_i = root' (a_i - centre): |b_i|^2 and then b_i' V; shape (N, 1 + columns of V)."""
-        out = np.empty((self.n_rows, 1 + V.shape[1]))
+        out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
         for part in blocks(self.n_rows, root.shape[0]):
             rows = self.rows(part, centre, root.dtype)
             seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)

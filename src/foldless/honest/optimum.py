@@ -23,7 +23,7 @@ CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
 MAX_STEPS = 200
 MAX_HALVINGS = 60
-CHEAP = 1e7  # multiplications in a Hessian that is made anew for every Newton step
+CHEAP = 1e6  # multiplications in a Hessian that is made anew for every Newton step
 # Newton steps with a kept Hessian: how many, how long, when they end, and how far curvatures may change meanwhile.
 KEPT_STEPS, SHORT, NEGLIGIBLE, CHANGED = 4, 0.1, 1e-3, 0.01
 MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
@@ -192,15 +192,17 @@ def residual(objective: Objective, design: Design, point: Point, curvature: Curv
     return max(_ratio(curvature.root.T @ slope, spread), balance)
 
 
-def descend(objective: Objective, design: Design, start: Point, curvature: Curvature) -> tuple[Point, Curvature, float]:
-    """Damped Newton steps until the residual is below `TIGHT` or rounding stops the descent."""
+def descend(
+    objective: Objective, design: Design, start: Point, curvature: Curvature, tolerance: float = TIGHT
+) -> tuple[Point, Curvature, float]:
+    """Damped Newton steps until the residual is below the tolerance or rounding stops the descent."""
 
     def at(point: Point, curvature: Curvature) -> tuple[Point, Curvature, float]:
         return point, curvature, residual(objective, design, point, curvature)
 
     def step(now: tuple[Point, Curvature, float]) -> tuple[Point, Curvature, float] | None:
         point, curvature, left = now
-        moved = None if left <= TIGHT else _newton_step(objective, design, point, curvature)
+        moved = None if left <= tolerance else _newton_step(objective, design, point, curvature)
         return None if moved is None else at(moved, curvature_of(objective, design, moved))
 
     point = _better_start(objective, design, start)
@@ -310,7 +312,7 @@ ELSEWHERE = 0.999  # above, the optimum itself stands for the weights well enoug
 STEP = 10**0.25
 PATH_STEPS = 12  # three decades
 RESEMBLES = 0.9  # below this, the weights did not stop on the way: they are not from these rows
-PAST = 0.02  # once this far below the best match, the path only leads away
+PAST = 3  # optima in a row that are further away than the best one: the path only leads away
 
 
 def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> Optimum:
@@ -325,7 +327,8 @@ def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterat
     start, point, stronger = fitted_point(objective, design), solution.point, tempered(objective, design)
     for _ in range(PATH_STEPS):
         stronger = replace(stronger, lam=stronger.lam * STEP)
-        point, curvature, left = descend(stronger, design, point, curvature_of(stronger, design, point))
+        at_start = curvature_of(stronger, design, point)
+        point, curvature, left = descend(stronger, design, point, at_start, 0.1 * CONVERGED)
         cosine, factor = match_of_fit(objective, start, point), stronger.lam / objective.lam
         yield Optimum(point, curvature, solution.residual_before, left, cosine, factor)
 
@@ -342,10 +345,12 @@ D = TypeVar("D", bound=HasDirection)
 
 def most_similar(solution: D, path: Iterable[D]) -> D:
     """The optimum whose direction is closest to that of the user's weights: `solution`, or a later one on the path."""
-    best = solution
+    best, worse = solution, 0
     for each in path:
         if each.direction_cosine > best.direction_cosine:
-            best = each
-        elif not each.direction_cosine >= best.direction_cosine - PAST:
+            best, worse = each, 0
+        else:
+            worse += 1
+        if worse == PAST:
             break
     return best if best.direction_cosine >= RESEMBLES else solution

@@ -131,6 +131,10 @@ class Pairs:
 
     def ranks(self) -> Effects:
         """Whether a pair is in the right order; ties count half."""
+        return self._ranks
+
+    @cached_property
+    def _ranks(self) -> Effects:
         if self.complete is not None:
             return _of_all(ordered(self.complete))
         order1, order0 = np.sort(self.score1), np.sort(self.score0)

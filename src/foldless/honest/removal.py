@@ -30,7 +30,7 @@ from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
 TINY = float(np.finfo(float).tiny)
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
-PAIRS_IN_CACHE = 1 << 14  # pairs worked on at a time: a few arrays of 128 kB, which stay in the cache
+PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
 
 
 @dataclass(frozen=True)
