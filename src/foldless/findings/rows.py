@@ -124,8 +124,11 @@ def _maybe_equal(X: Any) -> Ints:
     vector = np.random.default_rng(SEED).standard_normal(X.shape[1])
     parts = blocks(X.shape[0], X.shape[1])
     product = np.concatenate([np.asarray(X[part] @ vector, dtype=np.float64) for part in parts])
+    nearest = SAME_PRODUCT * np.abs(product).max()
+    if np.diff(np.sort(product)).min() > nearest:  # sorting alone is faster than finding the order
+        return np.empty(0, dtype=np.intp)
     order = np.argsort(product)
-    close = np.diff(product[order]) <= SAME_PRODUCT * np.abs(product).max()
+    close = np.diff(product[order]) <= nearest
     return np.sort(order[np.append(close, False) | np.append(False, close)])
 
 

@@ -24,6 +24,7 @@ Bools = npt.NDArray[np.bool_]
 
 CANCELLED = 1e-6  # a centred square this small against the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
+CACHED, FEWEST = 1 << 18, 256  # entries of a block that is worked on several times, and its rows at least
 # Products of so many columns and multiplications are made in single precision, where the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
 
@@ -68,11 +69,15 @@ class Design:
             return _sparse_gram(self.matrix, d, centre)
         total = np.zeros((self.matrix.shape[1],) * 2)
         root = np.sqrt(d).astype(dtype)
-        for part in blocks(self.n_rows, self.matrix.shape[1]):
+        for part in self._row_blocks():
             rows = self.rows(part, centre, dtype)
             rows = np.multiply(rows, root[part, None], out=None if centre is None else rows)  # a copy already
             total += rows.T @ rows
         return total
+
+    def _row_blocks(self) -> Iterator[slice]:
+        """Blocks of rows that stay in the cache while they are centred, scaled and multiplied."""
+        return blocks(self.n_rows, self.matrix.shape[1], min(BLOCK_ENTRIES, max(CACHED, FEWEST * self.matrix.shape[1])))
 
     def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
         """Dense rows A[index] - centre; differences are taken before they are rounded to the given precision."""
@@ -85,7 +90,7 @@ class Design:
     def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
         """Of every row b_i = root' (a_i - centre): |b_i|^2 and then b_i' V; shape (N, 1 + columns of V)."""
         out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
-        for part in blocks(self.n_rows, root.shape[0]):
+        for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
             seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)

@@ -137,8 +137,9 @@ class Pairs:
     def _ranks(self) -> Effects:
         if self.complete is not None:
             return _of_all(ordered(self.complete))
-        order1, order0 = np.sort(self.score1), np.sort(self.score0)
-        by1, by0 = _below(order0, self.score1), 1.0 - _below(order1, self.score0)
+        order1, order0 = np.argsort(self.score1), np.argsort(self.score0)
+        by1, by0 = _below(self.score0, order0, self.score1, order1), _below(self.score1, order1, self.score0, order0)
+        by0 = 1.0 - by0
         mean = float(by1.mean())
         if self.sample is not None:
             mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order()
@@ -201,12 +202,11 @@ def _of_all(values: Floats) -> Effects:
     return Effects(values.mean(axis=1), values.mean(axis=0), float(values.mean()))
 
 
-def _below(ordered_scores: Floats, scores: Floats) -> Floats:
-    """Share of `ordered_scores` below each score; ties count half."""
-    order = np.argsort(scores)  # neighbours are looked up in the same part of the memory
-    sought, share = scores[order], np.empty(scores.size)
-    share[order] = np.searchsorted(ordered_scores, sought) + np.searchsorted(ordered_scores, sought, side="right")
-    return share / (2 * ordered_scores.size)
+def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -> Floats:
+    """Share of the others below each score; ties count half. Sorted scores are looked up in the cache."""
+    among, sought, share = others[order_of_others], scores[order], np.empty(scores.size)
+    share[order] = np.searchsorted(among, sought) + np.searchsorted(among, sought, side="right")
+    return share / (2 * others.size)
 
 
 def _smooth_below(others: Floats, scores: Floats, width: float) -> Floats:
@@ -240,11 +240,11 @@ def _tolerance(sample: PairSample) -> float:
 
 def _tie_correction(score1: Floats, score0: Floats, sample: PairSample) -> float:
     """What pairs of equal rows add when they count half, instead of by the order of S."""
-    level = np.concatenate([sample.level1, sample.level0])
-    order = np.argsort(level)
-    starts = np.diff(level[order], prepend=-np.inf) > _tolerance(sample)
-    if starts.all():
+    level, tolerance = np.concatenate([sample.level1, sample.level0]), _tolerance(sample)
+    if np.diff(np.sort(level)).min() > tolerance:
         return 0.0
+    order = np.argsort(level)
+    starts = np.diff(level[order], prepend=-np.inf) > tolerance
     code = np.empty(level.size, dtype=np.intp)
     code[order] = np.cumsum(starts) - 1
     positive = np.arange(level.size) < score1.size

@@ -515,6 +515,8 @@ def _pooled_variance(diff: Floats) -> float:
 def _read_single(problem: Problem, shifts: Floats) -> Floats:
     rows = np.arange(shifts.size)
     scores = problem.scores(rows, shifts)
+    if not problem.readout.rescales:
+        return scores
     return problem.readout.without(scores, problem.removal(*problem.mass, problem.lever(rows, scores)))
 
 
