@@ -285,7 +285,8 @@ def test_real_notes_reach_the_picture(data):
     X, y, _ = data
     chosen = make_pipeline(SelectKBest(k=3), LogisticRegression(tol=1e-10)).fit(X, y)
     for display in (fl.AUCPosteriorDisplay, fl.ROCPosteriorDisplay):
-        assert "step 'selectkbest' (SelectKBest) saw y" in written(display.from_estimator(chosen, X, y))
+        assert "step 'selectkbest' (SelectKBest) saw y" in written(display.from_estimator(chosen, X, y, method="loo"))
+        assert "refitted 20 times" in written(display.from_estimator(chosen, X, y))
     search = GridSearchCV(LogisticRegression(tol=1e-10), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
     shown = fl.AUCPosteriorDisplay.from_estimator(search, X, y)
     assert list(shown.curves) == ["LogisticRegression"]

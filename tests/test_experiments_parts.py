@@ -21,7 +21,8 @@ def wide_sample(n: int = 24, P: int = 300) -> Sample:
     y = np.arange(2 * n) % 2
     X = rng.normal(size=(2 * n, P)) + 0.25 * y[:, None]
     Z, scale = standardized(X[:n])
-    return Sample(Z, y[:n], HeldOut(X[n:], y[n:], scale), P)
+    # Not of unit variance: columns that look standardised would lose their scaler with the rows, rotated ones cannot.
+    return Sample(1.5 * Z, y[:n], HeldOut(X[n:], y[n:], 1.5 * scale), P)
 
 
 # ---- rotation

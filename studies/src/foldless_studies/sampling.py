@@ -149,7 +149,8 @@ def rotate(sample: Sample) -> Sample:
 
     A squared penalty depends on |w| only, and its minimiser lies in the span of the rows, so fits, refits on any
     part of the rows, and all that follows from their scores stay the same: exactly at the optimum. Solvers that stop
-    at a tolerance per coordinate stop elsewhere. Not for an L1 penalty, nor for priors that count columns.
+    at a tolerance per coordinate stop elsewhere. Not for an L1 penalty, nor for priors that count columns. A scaler
+    that was applied before is kept as it was fitted.
     """
     basis, R = np.linalg.qr(sample.X.T)
     return replace(sample, X=np.ascontiguousarray(R.T), truth=Rotated(sample.truth, basis))
