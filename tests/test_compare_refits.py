@@ -13,6 +13,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -200,23 +201,39 @@ def test_statements_about_noise_are_rare():
     assert claims <= 5
 
 
+SIGNAL = [1.0, 0.7, 0.4, 0, 0, 0, 0, 0]
+RANDOM_TREE = DecisionTreeClassifier(max_depth=4, max_features=2, random_state=0)
+PAIRS = {
+    "5 - 15 neighbours": (KNeighborsClassifier(5), KNeighborsClassifier(15)),
+    "tree - 9 neighbours": (DecisionTreeClassifier(max_depth=3, random_state=0), KNN),
+    "2 - 6 columns": (make_pipeline(SelectKBest(k=2), GaussianNB()), make_pipeline(SelectKBest(k=6), GaussianNB())),
+    "unrelated columns": (on([0, 2, 4, 6], KNN), on([1, 3, 5, 7], KNN)),
+    "two seeds": (RANDOM_TREE, clone(RANDOM_TREE).set_params(random_state=1)),
+}
+
+
 @pytest.mark.slow
-def test_intervals_of_differences_hold_the_truth():
-    """60 samples with signal: coverage of 90 % intervals, and the correlation of the errors."""
-    shift, found = [1.0, 0.7, 0.4, 0, 0, 0], []
-    models = make_pipeline(SelectKBest(k=2), KNeighborsClassifier(9)), KNeighborsClassifier(9)
+@pytest.mark.parametrize(
+    ("name", "shift"), [*((name, SIGNAL) for name in PAIRS), *((name, 0.0) for name in list(PAIRS)[:3])]
+)
+def test_intervals_of_differences_hold_the_truth(name, shift):
+    """60 samples: coverage of 90 % intervals, and the correlation of the errors; the table of docs/compare.md."""
+    found = []
     for seed in range(60):
-        X, y = alternating(60, 6, shift=shift, seed=[seed, 5])
-        new, labels = alternating(4000, 6, shift=shift, seed=[seed, 6])
-        a, b = (clone(model).fit(X, y) for model in models)
+        X, y = alternating(60, 8, shift=shift, seed=[seed, 5])
+        new, labels = alternating(4000, 8, shift=shift, seed=[seed, 6])
+        a, b = (clone(model).fit(X, y) for model in PAIRS[name])
         result = fl.compare(a, b, X, y, method="refit")
         truth = [roc_auc_score(labels, model.predict_proba(new)[:, 1]) for model in (a, b)]
         low, high = result.difference.interval(0.9)
         off = [post.details["pair_auc"] - true for post, true in zip((result.a, result.b), truth, strict=True)]
         found.append((low <= truth[0] - truth[1] <= high, *off, result.correlation))
     inside, off_a, off_b, stated = np.array(found, dtype=float).T
-    assert inside.mean() >= 0.8
-    assert stated.mean() == pytest.approx(np.corrcoef(off_a, off_b)[0, 1], abs=0.2)
+    observed = np.corrcoef(off_a, off_b)[0, 1]
+    print(f"{name}, {shift}: observed {observed:.2f}, stated {stated.mean():.2f}, coverage {inside.mean():.2f}")
+    assert inside.mean() >= 0.85
+    assert stated.mean() < observed + 0.15
+    assert shift == 0.0 or stated.mean() > observed - 0.15
 
 
 # ---- the command line
