@@ -237,7 +237,7 @@ OPTIONS = {
     "C of lda": (["auc", "--target", "y", "--model", "lda", "--C", "2"], "--C is not for lda: use --shrinkage"),
     "shrinkage of ridge": (["auc", "--target", "y", "--model", "ridge", "--shrinkage", "auto"], "is for lda"),
     "shrinkage": (["auc", "--target", "y", "--model", "lda", "--shrinkage", "2"], "above 0 and below 1, or auto"),
-    "model": (["auc", "--target", "y", "--model", "forest"], "'logistic', 'ridge', 'lda', 'svm'"),
+    "model": (["auc", "--target", "y", "--model", "tree"], "'logistic', 'ridge', 'lda', 'svm'"),
     "impute": (["auc", "--target", "y", "--impute", "mean"], "'median'"),
     "seed": (["auc", "--target", "y", "--seed", "-1"], "--seed"),
     "long separator": (["auc", "--target", "y", "--sep", "::"], "must be one mark"),

@@ -156,7 +156,7 @@ def test_selection_that_saw_y_may_be_compared(data, models):
     chosen = make_pipeline(SelectKBest(k=3), logistic(1.0)).fit(X, y)
     found = fl.compare(chosen, models["weak"], X, y)
     assert 0 < found.prob_a_better < 1
-    assert found.method == "loo-surrogate"
+    assert found.method == "refit"
 
 
 def test_groups_widen_the_answer():

@@ -102,6 +102,7 @@ def test_models_of_one_column_are_the_same(tmp_path):
     [
         ("logistic", "needs two classifiers or more"),
         ("logistic,tree", "'tree' is not one of logistic, ridge, lda, svm"),
+        ("forest=2.5,lda", "n_estimators of forest must be a number from 1 to 100000 without decimals, got '2.5'"),
         ("lda,lda", "names the same classifier twice"),
         ("logistic,logistic=1", "names the same classifier twice"),
         ("lda=2,ridge", "shrinkage of lda must be a number above 0 and below 1, got '2'"),

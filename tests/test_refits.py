@@ -26,7 +26,6 @@ from foldless.errors import EstimatorError, InputError
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import (
     FOLDS,
-    MOST_OF_A_CLASS,
     REPEATS,
     SEED,
     HeldOut,
@@ -199,22 +198,31 @@ def test_the_bound_holds_for_any_orders(orders):
 
 
 def test_pairs_are_those_held_out_by_one_model():
+    """Means over pairs, and over those of each row, from loops over all rows."""
     held = drawn(n1=6, n0=8)
-    pairs = ModelPairs.of(held)
-    expected = {
-        (i, j, r) for r in range(REPEATS) for i in range(6) for j in range(6, 14) if held.fold[r, i] == held.fold[r, j]
+    pairs = {
+        (i, j, r): held.scores[r, i] - held.scores[r, j]
+        for r in range(REPEATS)
+        for i in range(6)
+        for j in range(6, 14)
+        if held.fold[r, i] == held.fold[r, j]
     }
-    assert set(zip(pairs.row1.tolist(), pairs.row0.tolist(), pairs.repeat.tolist(), strict=True)) == expected
-    assert len(pairs.diff) == len(expected)
-    direct = held.scores[pairs.repeat, pairs.row1] - held.scores[pairs.repeat, pairs.row0]
-    np.testing.assert_array_equal(pairs.diff, direct)
+    found = ModelPairs.of(held)
+    assert found.count.sum() == 2 * len(pairs)
+    for effects, f in ((found.ranks(), np.heaviside), (found.smoothed(0.7), lambda d, _: ndtr(d / 0.7))):
+        values = {place: f(d, 0.5) for place, d in pairs.items()}
+        assert effects.mean == pytest.approx(np.mean(list(values.values())))
+        for of_row, rows, side in ((effects.by_row1, found.rows[0], 0), (effects.by_row0, found.rows[1], 1)):
+            expected = [np.mean([v for place, v in values.items() if place[side] == row]) for row in rows]
+            np.testing.assert_allclose(of_row, expected)
 
 
 def test_what_a_model_adds_to_all_of_its_scores_does_not_count_in_pairs():
     held = drawn()
     drift = np.random.default_rng(1).normal(size=held.fits)[held.fold]
     moved = HeldOut(held.scores + drift, held.fold, held.positive, held.share)
-    np.testing.assert_allclose(ModelPairs.of(moved).diff, ModelPairs.of(held).diff, atol=1e-9)
+    for one, other in zip(ModelPairs.of(moved).models, ModelPairs.of(held).models, strict=True):
+        np.testing.assert_allclose(one[0].complete, other[0].complete, atol=1e-9)
     assert moved.variances == pytest.approx(held.variances)
     assert moved.agreement < held.agreement  # models that drift do not agree
 
@@ -258,11 +266,11 @@ def test_growth_runs_from_one_to_the_root_of_five_fourths():
     assert drawn(noise=50.0).growth == pytest.approx(np.sqrt(1.25))
 
 
-def test_very_many_rows_are_represented_by_some():
-    """Steps of the order of the scores stand for all rows: nearly the same answer."""
-    held = drawn(3, 4000, 4000)
-    assert ModelPairs.of(held).diff.size == 20 * MOST_OF_A_CLASS**2
-    assert statistic_of_refits(held).pair_auc == pytest.approx(exact_auc(held), abs=1e-3)
+def test_very_many_rows_all_count():
+    """Beyond some million pairs of a model they are counted by a sort: the same answer."""
+    held = drawn(3, 6000, 6000)
+    assert ModelPairs.of(held).models[0][0].complete is None
+    assert statistic_of_refits(held).pair_auc == pytest.approx(exact_auc(held), abs=1e-12)
 
 
 def exact_auc(held):

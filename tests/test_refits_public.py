@@ -140,14 +140,10 @@ def test_other_classifiers_are_told_of_refits(rows):
 
 def test_what_rests_on_the_closed_form_refuses_refits(rows, forest):
     X, y = rows
-    with pytest.raises(InputError, match="compare needs rows left out in closed form"):
-        fl.compare(forest, fl.analyse(RidgeClassifier().fit(X, y), X, y))
     with pytest.raises(InputError, match="learning_curve needs rows left out in closed form"):
         fl.learning_curve(forest)
     with pytest.raises(InputError, match="FoldlessSearch fits every candidate once"):
         fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}, method="refit").fit(X, y)
-    # A classifier rather than an analysis: the stand-in, as before, and it says so.
-    assert fl.compare(L1.fit(X, y), RidgeClassifier().fit(X, y), X, y).method == "loo-surrogate"
 
 
 # ---- the verdict

@@ -158,6 +158,10 @@ class Analysis:
                 f"linear classifiers, analysed with method='loo'."
             )
 
+    def refitted(self) -> Analysis:
+        """The same question, to be answered by refits."""
+        return replace(self, options=replace(self.options, method="refit"))
+
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
         """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""

@@ -38,7 +38,7 @@ NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--d
 # Where each command lives and what `foldless --help` says of it. A command is loaded when it runs: the list of commands
 # needs neither NumPy nor scikit-learn. A test compares these lines with the commands' own docstrings.
 COMMANDS = {
-    "auc": ("foldless.cli.auc", "Fit a linear classifier to FILE and say how good it will be on new rows."),
+    "auc": ("foldless.cli.auc", "Fit a classifier to FILE and say how good it will be on new rows."),
     "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
     "completion": (__name__, "Print the completion script for SHELL."),
     "demo": ("foldless.cli.demo", "Compare estimators of the AUC on scikit-learn's breast-cancer data."),

@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
+from foldless.cli.models import CLASSIFIERS, load_model, method_for, model_file_option
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given
 from foldless.cli.request import Request, read_file
 
@@ -27,6 +27,7 @@ Examples:
   foldless compare patients.csv --target outcome --models logistic,lda,ridge
   foldless compare patients.csv --target outcome --models logistic=0.01,logistic=1 --rope 0.01
   foldless compare genes.tsv --target subtype --log --models ridge=100,lda=0.5,svm --json
+  foldless compare patients.csv --target outcome --models logistic,forest,boosting
   foldless compare patients.csv --target outcome --models logistic --model-file theirs.skops --out compare.png
 """
 
@@ -69,8 +70,8 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
     required=True,
     metavar="LIST",
     callback=parsed_models,
-    help="Classifiers, separated by commas: logistic, ridge, svm, lda; a strength may follow, as in logistic=0.01 "
-    "(C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage).",
+    help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, forest, boosting; a strength may follow, as "
+    "in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 (trees).",
 )
 @click.option(
     "--rope", type=float, default=0.0, show_default=True, callback=difference, help="AUCs this close count as equal."
@@ -89,8 +90,9 @@ def compare(
 ) -> None:
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
-    Every classifier is fitted once, to all rows; that all estimates come from the same rows is taken into account. --C
-    and --shrinkage are for classifiers whose strength is not given in --models.
+    Every classifier is fitted once, to all rows; that all estimates come from the same rows is taken into account. With
+    l1, forest or boosting among them, all are fitted 20 more times, on the same parts of the rows. --C and --shrinkage
+    are for classifiers whose strength is not given in --models.
     """
     refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
     if len(models) + (model_file is not None) < 2:
@@ -116,7 +118,8 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
-        ranking = fl.compare_many(fits, request.X, request.y, **request.how)
+        method = method_for("auto", *fits.values())
+        ranking = fl.compare_many(fits, request.X, request.y, method=method, **request.how)
     rows = ranking.summary(level)
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
     pair = first_two.summary(level)

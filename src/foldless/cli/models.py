@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ import click
 import numpy as np
 
 from foldless.errors import InputError
+from foldless.model.view import dismantled
 from foldless.tables.files.sheet import refuse_zip_bomb
 from foldless.words import listed, one_line
 
@@ -19,27 +21,32 @@ from foldless.words import listed, one_line
 
 # The default tolerance stops early on wide tables, and the answer would carry a note about it.
 PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
+TREES, MOST_TREES = "n_estimators", 100_000
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """A kind of classifier with one number that says how strongly it is regularised."""
+    """A kind of classifier with one number, that says how strongly it is regularised or how many trees it has."""
 
     title: str
     parameter: str
     path: str  # of the class, which is imported when it is needed
     settings: dict[str, Any]
+    closed_form: bool = True  # else it is refitted
 
     def make(self, value: Any, seed: int) -> Any:
         """An unfitted classifier; a solver that draws random numbers gets the seed."""
         module, name = self.path.rsplit(".", 1)
+        value = int(value) if self.parameter == TREES else value
         model = getattr(import_module(module), name)(**{self.parameter: value}, **self.settings)
+        if "l1_ratio" in self.settings and model.penalty == "l2":  # scikit-learn before 1.8 asks for it by name, too
+            model.set_params(penalty="elasticnet")
         return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
     def strength(self, C: float, shrinkage: float | str) -> Any:
-        """The value of its parameter: C, alpha = 1/C, or the shrinkage."""
-        return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage}[self.parameter]
+        """The value of its parameter: C, alpha = 1/C, the shrinkage, or as many trees as scikit-learn grows."""
+        return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage, TREES: 100}[self.parameter]
 
     def setting(self, value: Any) -> str:
         """Its parameter with a value, as text."""
@@ -47,12 +54,15 @@ class Classifier:
 
     def accepts(self, value: float) -> bool:
         """Whether the value is legal: above 0, and below 1 for a shrinkage, which at 1 leaves no covariance."""
+        if self.parameter == TREES:
+            return value in range(1, MOST_TREES + 1)
         return 0 < value < (1 if self.parameter == "shrinkage" else np.inf)
 
     @property
     def legal(self) -> str:
         """Which values are legal, in words."""
-        return "above 0 and below 1" if self.parameter == "shrinkage" else "above 0"
+        words = {"shrinkage": "above 0 and below 1", TREES: f"from 1 to {MOST_TREES} without decimals"}
+        return words.get(self.parameter, "above 0")
 
 
 CLASSIFIERS = {
@@ -66,6 +76,17 @@ CLASSIFIERS = {
     ),
     # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
     "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
+    "l1": Classifier(
+        "logistic regression with an L1 penalty",
+        "C",
+        "sklearn.linear_model.LogisticRegression",
+        {"l1_ratio": 1.0, "solver": "saga", "max_iter": 10_000},
+        closed_form=False,
+    ),
+    "forest": Classifier("random forest", TREES, "sklearn.ensemble.RandomForestClassifier", {}, closed_form=False),
+    "boosting": Classifier(
+        "gradient boosting", TREES, "sklearn.ensemble.GradientBoostingClassifier", {}, closed_form=False
+    ),
 }
 
 
@@ -138,6 +159,7 @@ HARMLESS = (
     "sklearn.feature_selection._univariate_selection.f_classif",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.tree._tree.Tree",  # after a look at its nodes
 )
 HOW_TO_SAVE = "save the model with skops.io.dump(model, 'model.skops')"
 
@@ -156,6 +178,13 @@ method_option = click.option(
     show_default=True,
     help="refit: fit the classifier and its steps 20 more times, for any saved model, linear or not.",
 )
+
+
+def method_for(asked: Any, *models: Any) -> Any:
+    """The method that was asked for; refits where "auto" meets a classifier that is not linear."""
+    finals = [dismantled(model)[1] for model in models]
+    other = any(hasattr(final, "classes_") and not hasattr(final, "coef_") for final in finals)
+    return "refit" if asked == "auto" and other else asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,8 +270,42 @@ def _built(path: Path) -> Any:
         suspect = [name for name in unknown if name not in HARMLESS]
         if suspect:
             raise InputError(f"{path} holds types that are not known to be harmless: {listed(suspect)}.")
-        return io.load(path, trusted=unknown)
+        model = io.load(path, trusted=unknown)
+        _refuse_wild_trees(model, path)
+        return model
     except InputError:
         raise
     except Exception as err:  # a damaged or foreign archive may raise anything
         raise InputError(f"{path} cannot be read as a skops file ({one_line(str(err))}): {HOW_TO_SAVE}.") from err
+
+
+def _refuse_wild_trees(model: Any, path: Path) -> None:
+    """Refuse trees whose nodes point outside of their arrays, which scikit-learn would follow without a look."""
+    for width, tree in _trees_in(model, set()):
+        left, right, feature = tree.children_left, tree.children_right, tree.feature
+        inner, place = left != -1, np.arange(left.size)
+        sound = all(np.all((place < side) & (side < left.size), where=inner) for side in (left, right))
+        if not (sound and np.all((feature >= 0) & (feature < width), where=inner)):
+            raise InputError(
+                f"{path} holds a tree whose nodes lead nowhere: the file is damaged, save the model again."
+            )
+
+
+def _trees_in(item: Any, seen: set[int], width: float = np.inf) -> Iterator[tuple[float, Any]]:
+    """Every tree in a model, with the number of columns that whoever holds it expects."""
+    if id(item) in seen:
+        return
+    seen.add(id(item))
+    if type(item).__name__ == "Tree":
+        yield min(width, item.n_features), item
+        return
+    if isinstance(item, dict):
+        parts: Any = item.values()
+    elif isinstance(item, list | tuple | set) or (isinstance(item, np.ndarray) and item.dtype == object):
+        parts = np.ravel(item).tolist() if isinstance(item, np.ndarray) else item
+    else:
+        held = getattr(item, "__dict__", {})
+        own = held.get("n_features_in_", np.inf)
+        width, parts = min(width, own) if "tree_" in held else own, held.values()
+    for part in parts:
+        yield from _trees_in(part, seen, width)

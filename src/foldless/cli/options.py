@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from foldless.cli.models import CLASSIFIERS
+from foldless.cli.models import CLASSIFIERS, TREES
 from foldless.tables.files.sheet import Hints
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
@@ -132,7 +132,7 @@ class CommandOptions:
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
     model: str = option("The classifier.", type=click.Choice(list(CLASSIFIERS)), default="logistic")
     C: float = option(
-        "Inverse penalty: C of logistic and svm, 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
+        "Inverse penalty: C of logistic, svm and l1, 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
     )
     shrinkage: float | str = option(
         "Shrinkage of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
@@ -217,8 +217,10 @@ def refuse_given(ctx: click.Context, names: Iterable[str], why: str) -> None:
 
 
 def refuse_wrong_strength(ctx: click.Context, options: CommandOptions) -> None:
-    """C is not a parameter of lda, nor shrinkage one of the others."""
+    """C is not a parameter of lda or of trees, nor shrinkage one of the others."""
     if options.model == "lda":
         refuse_given(ctx, ["C"], "is not for lda: use --shrinkage.")
+    elif CLASSIFIERS[options.model].parameter == TREES:
+        refuse_given(ctx, ["C", "shrinkage"], f"is not for {options.model}, which has no penalty.")
     else:
         refuse_given(ctx, ["shrinkage"], f"is for lda, and the model is {options.model}: use --C, or --model lda.")

@@ -11,7 +11,7 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.models import method_option, model_file_option
+from foldless.cli.models import method_for, method_option, model_file_option
 from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import read
 from foldless.files import refuse_unwritable
@@ -70,7 +70,7 @@ def report(
         request.y,
         out,
         **request.how,
-        method=method,
+        method=method_for(method, model),
         level=options.level,
         feature_names=request.features,
         title=title,

@@ -69,6 +69,9 @@ def search(
 
 def _checked(values: tuple[float, ...], model: str) -> list[float]:
     kind = CLASSIFIERS[model]
+    if not kind.closed_form:
+        known = ", ".join(name for name, each in CLASSIFIERS.items() if each.closed_form)
+        raise click.BadParameter(f"the search fits every candidate once: choose from {known}.", param_hint="'--model'")
     if not all(kind.accepts(v) for v in values):
         shown = ", ".join(f"{v:g}" for v in values)
         what = f"numbers {kind.legal}" + (", for lda" if model == "lda" else "")

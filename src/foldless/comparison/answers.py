@@ -115,21 +115,24 @@ def compare(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    n_jobs: int | None = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
-    """Which of two fitted linear classifiers has the larger AUC on new data, from the rows that both were fitted to.
+    """Which of two fitted classifiers has the larger AUC on new data, from the rows that both were fitted to.
 
     Both were trained and are judged on the same rows, so their estimates err together, and much of the error cancels
-    in the difference. docs/compare.md derives how much.
+    in the difference. docs/compare.md derives how much. If one of them has no closed form, both are refitted on the
+    same splits of the rows.
 
     Parameters
     ----------
     a, b : fitted scikit-learn linear classifiers, Pipelines ending in one, weights of shape (P,), or `Analysis`
-        Any mixture of families, settings and columns, fitted to the same rows.
+        Any mixture of families, settings and columns, fitted to the same rows. Any classifiers or Pipelines for
+        ``method="refit"``.
     X, y : the data that both were fitted on; left out for two analyses
     rope : float
         Region of practical equivalence: differences of the AUCs up to this size count as equal.
-    method, prior, groups, sample_weight, pos_label
+    method, prior, groups, sample_weight, pos_label, n_jobs
         As in `auc_posterior`; the weights are those given to both fits.
     names : pair of str
         Names of the two.
@@ -152,7 +155,7 @@ def compare(
     if len(pair) != 2 or pair[0] == pair[1]:
         raise InputError(f"names must be two different names, got {names!r}.")
     first, second = pair
-    both = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    both = judged({first: a, second: b}, X, y, Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs))
     return _comparison(both, first, second, rope)
 
 
@@ -258,14 +261,15 @@ def compare_many(
     groups: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
+    n_jobs: int | None = None,
 ) -> Ranking:
-    """Rank fitted linear classifiers by the probability that each has the largest AUC on new data.
+    """Rank fitted classifiers by the probability that each has the largest AUC on new data.
 
     Parameters
     ----------
     models : dict of fitted classifiers, or of `Analysis`, by name
         Two or more, all fitted on the rows of X.
-    X, y, method, prior, groups, sample_weight, pos_label
+    X, y, method, prior, groups, sample_weight, pos_label, n_jobs
         As in `compare`.
 
     Examples
@@ -287,7 +291,7 @@ def compare_many(
     named = {str(name): model for name, model in models.items()}
     if len(named) < len(models):
         raise InputError("two models have the same name: give every model its own.")
-    together = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method))
+    together = judged(named, X, y, Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs))
     chances = zip(together.posteriors.items(), together.joint.prob_best(), strict=True)
     ranked = [Ranked(name, post, float(p)) for (name, post), p in chances]
     return Ranking(tuple(sorted(ranked, key=lambda m: (-m.prob_best, -m.auc.mean))), together)

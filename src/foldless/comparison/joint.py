@@ -13,9 +13,19 @@ from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.in_sample import InSampleJoint, in_sample_joint
-from foldless.comparison.paired import LEAST, TAIL_DF, PairedEvidence, center, paired_evidence, typical_gap, wins
+from foldless.comparison.paired import (
+    LEAST,
+    TAIL_DF,
+    PairedEvidence,
+    center,
+    paired_evidence,
+    refitted_evidence,
+    typical_gap,
+    wins,
+)
 from foldless.errors import InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
+from foldless.honest.refits import Refits
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import SQRT2
 from foldless.laws.prior import Prior
@@ -171,13 +181,12 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     # X, y and options apply to the models that are not analyses; if all are, `analysed` refuses them.
     alone = all(isinstance(model, Analysis) for model in models.values())
     analyses = {
-        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options, closed_form=True)
+        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
         for name, model in models.items()
     }
     for each in analyses.values():
         each.refuse_several_classes("compare")
-        each.refuse_refits("compare")
-    views = [each.two_classes for each in analyses.values()]
+    analyses = _by_one_method(analyses)
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options
     posteriors = {name: each.auc for name, each in analyses.items()}
@@ -185,15 +194,28 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     notes = _merged(posteriors)
     if shared.in_sample:
         prior = Prior.paper() if shared.prior is None else shared.prior
+        views = [each.two_classes for each in analyses.values()]
         return Judged(posteriors, in_sample_joint(views, prior), notes)
     loo = [each.leave_one_out for each in analyses.values()]
-    evidence = paired_evidence([each.removed for each in loo], [each.statistic for each in loo])
+    refits = [each for each in loo if isinstance(each, Refits)]
+    removed, statistics = [each.removed for each in loo], [each.statistic for each in loo]
+    evidence = refitted_evidence(refits) if refits else paired_evidence(removed, statistics)
     if sum(post.mean > NEAR_ONE for post in posteriors.values()) >= 2:
         notes += (
             f"AUCs above {NEAR_ONE:g} are decided by the few rows in the tails of the scores: "
             f"differences between them are less certain than their intervals and probabilities say.",
         )
     return Judged(posteriors, LooJoint(evidence, EffectPrior.checked(shared.prior)), notes)
+
+
+def _by_one_method(analyses: Mapping[str, Analysis]) -> dict[str, Analysis]:
+    """Where one classifier has no closed form all are refitted, on the same splits: their noise cancels."""
+    if not any(each.by_refits for each in analyses.values()):
+        return dict(analyses)
+    return {
+        name: each if each.by_refits or each.options.method != "auto" else each.refitted()
+        for name, each in analyses.items()
+    }
 
 
 def _refuse_disagreement(analyses: Mapping[str, Analysis]) -> None:
@@ -209,8 +231,8 @@ def _refuse_disagreement(analyses: Mapping[str, Analysis]) -> None:
 
 
 def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
-    yield "rows or positive class", np.array_equal(a.two_classes.labels.positive, b.two_classes.labels.positive)
-    yield "method", a.options.in_sample == b.options.in_sample
+    yield "rows or positive class", np.array_equal(a.rows.labels.positive, b.rows.labels.positive)
+    yield "method", (a.options.in_sample, a.by_refits) == (b.options.in_sample, b.by_refits)
     if a.options.in_sample:
         yield "prior", a.options.prior is b.options.prior or repr(a.options.prior) == repr(b.options.prior)
         return

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
 from foldless.checks import Floats
+from foldless.errors import EstimatorError
 from foldless.honest.design import Ints
-from foldless.honest.pairs import Effects, Pairs
+from foldless.honest.pairs import Effects, PairMeans
 from foldless.honest.posterior import HIGH, LOW
+from foldless.honest.refits import HeldOut, ModelPairs, Refits
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
 from foldless.laws.effect import SQRT2
@@ -83,20 +86,25 @@ class _Model:
     statistic: SeparationStatistic
 
     @property
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairMeans:
         return self.removed.pairs
+
+    @property
+    def rows(self) -> tuple[Ints, Ints]:
+        """Positive and negative rows that the pairs are made of."""
+        return self.removed.rows1, self.removed.rows0
 
     @cached_property
     def deviations(self) -> tuple[Floats, Floats]:
         """Mean difference of every positive and of every negative row against the other class, about its mean."""
-        margin1, margin0 = self.pairs.margins
+        margin1, margin0 = self.removed.pairs.margins
         return margin1 - margin1.mean(), margin0 - margin0.mean()
 
     @cached_property
     def effects(self) -> Floats:
         """What each independent unit (row or group) contributes to the smoothed statistic."""
         sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
-        bandwidth = BANDWIDTH * sum(d.size for d in self.deviations) ** (-1 / 3) * sd
+        bandwidth = BANDWIDTH * sum(rows.size for rows in self.rows) ** (-1 / 3) * sd
         return self._contributions(self.pairs.smoothed(np.sqrt(2) * bandwidth) if bandwidth > 0 else self.pairs.ranks())
 
     @cached_property
@@ -109,7 +117,7 @@ class _Model:
         shares = [(v - v.mean()) / np.sqrt(v.size * max(v.size - 1, 1)) for v in each]
         if self.removed.groups is None:
             return np.concatenate(shares)
-        codes = self.removed.groups[np.concatenate([self.removed.rows1, self.removed.rows0])]
+        codes = self.removed.groups[np.concatenate(self.rows)]
         return np.asarray(np.bincount(codes, weights=np.concatenate(shares)), dtype=np.float64)
 
     @cached_property
@@ -124,10 +132,75 @@ class _Model:
             return on1, on0
         return _over_groups(on1, on0, r.groups[r.sampled1], r.groups[r.sampled0])
 
+    def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
+        """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
+
+        Estimated from the pairs with one row of each class.
+        """
+        norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (self, other)]
+        shares = [np.sqrt(m.statistic.noise_share) for m in (self, other)]
+        if min(norms) == 0:
+            return 0.0, 0.0, 0.0
+        (a1, a0), (b1, b0) = self.influence, other.influence
+        both = float(np.vdot(a1, b0)) + float(np.vdot(b1, a0))
+        own = [2 * float(np.vdot(*m.influence)) for m in (self, other)]
+        shared = both / (norms[0] * norms[1]) * shares[0] * shares[1]
+        return shared, *(max(o, 0.0) * (s / n) ** 2 for o, s, n in zip(own, shares, norms, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class _Refitted(_Model):
+    """One model's scores by refits; those of the other model come from the same splits."""
+
+    held: HeldOut
+
+    @cached_property
+    def within_models(self) -> ModelPairs:
+        """Only scores by one and the same fit are compared."""
+        return ModelPairs.of(self.held)
+
+    @property
+    def pairs(self) -> PairMeans:
+        return self.within_models
+
+    @property
+    def rows(self) -> tuple[Ints, Ints]:
+        return self.within_models.rows
+
+    @cached_property
+    def deviations(self) -> tuple[Floats, Floats]:
+        """Scores of all repeats about their class means."""
+        off, positive = self.held.deviations, self.held.positive
+        return off[:, positive].ravel(), -off[:, ~positive].ravel()
+
+    def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
+        """T_ab, T_aa and T_bb, from the noise factor of each model and from that of their difference.
+
+        In units of the spread of the scores the difference has the variance 2 (1 - c) for scores with correlation c,
+        and, like any score, r times that in the mean. What it is less than r_a + r_b is twice the covariance.
+        """
+        apart, ra, rb = self.held.less(other.held), self.held.noise_factor, other.held.noise_factor
+        distance = float(np.mean(apart.deviations**2))
+        return (ra + rb - distance * apart.noise_factor) / 2 - (1 - distance / 2), ra - 1, rb - 1
+
 
 def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationStatistic]) -> PairedEvidence:
     """Evidence of K models from their honest scores on the same rows."""
-    models = [_Model(r, s) for r, s in zip(removed, statistics, strict=True)]
+    return _evidence([_Model(r, s) for r, s in zip(removed, statistics, strict=True)])
+
+
+def refitted_evidence(refits: Sequence[Refits]) -> PairedEvidence:
+    """The same from refits on the same splits."""
+    for a, b in combinations(refits, 2):
+        if np.array_equal(a.held.scores, b.held.scores) and not np.allclose(a.removed.z, b.removed.z):
+            raise EstimatorError(
+                "two of the classifiers differ only by the random numbers of their fits, and without a random_state "
+                "their refits are the same: give each its own random_state and fit again, or compare one of them."
+            )
+    return _evidence([_Refitted(each.removed, each.grown, each.held) for each in refits])
+
+
+def _evidence(models: Sequence[_Model]) -> PairedEvidence:
     K = len(models)
     mean, scale, likeness = np.empty((K, K)), np.empty((K, K)), np.ones((K, K))
     for a, first in enumerate(models):
@@ -137,7 +210,7 @@ def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationS
             likeness[a, b] = likeness[b, a] = alike
             mean[a, b] = mean[b, a] = r_mean * np.sqrt(mean[a, a] * mean[b, b])
             scale[a, b] = scale[b, a] = r_scale * np.sqrt(scale[a, a] * scale[b, b])
-    return PairedEvidence(tuple(statistics), mean, scale, likeness)
+    return PairedEvidence(tuple(m.statistic for m in models), mean, scale, likeness)
 
 
 def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
@@ -160,7 +233,7 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
     if np.array_equal(a.removed.loo, b.removed.loo) or _rank_alike(a, b):
         return 1.0, 1.0, 1.0
     alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
-    noise = _shared_noise(a, b)
+    noise = a.noise_shared_with(b)
     shared = _correlation(a.effects, b.effects)
     if all(0 < m.statistic.pair_auc < 1 for m in (a, b)):  # else ranks do not measure the difference
         shared = min(shared, _correlation(a.rank_effects, b.rank_effects))
@@ -190,22 +263,6 @@ def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
     covariance = float(np.sum(df * np.sqrt(parts[0] * parts[1]) * np.array(alike)))
     total = float(np.sqrt(np.sum(df * parts[0]) * np.sum(df * parts[1])))
     return float(np.clip(covariance / total, -1.0, 1.0)) if total > 0 else 0.0
-
-
-def _shared_noise(a: _Model, b: _Model) -> tuple[float, float, float]:
-    """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
-
-    Estimated from the pairs with one row of each class.
-    """
-    norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (a, b)]
-    shares = [np.sqrt(m.statistic.noise_share) for m in (a, b)]
-    if min(norms) == 0:
-        return 0.0, 0.0, 0.0
-    (a1, a0), (b1, b0) = a.influence, b.influence
-    both = float(np.vdot(a1, b0)) + float(np.vdot(b1, a0))
-    own = [2 * float(np.vdot(*m.influence)) for m in (a, b)]
-    shared = both / (norms[0] * norms[1]) * shares[0] * shares[1]
-    return shared, *(max(o, 0.0) * (s / n) ** 2 for o, s, n in zip(own, shares, norms, strict=True))
 
 
 def _with_noise(R: float, shared: float, own_a: float, own_b: float) -> float:

@@ -17,13 +17,13 @@ one and the same model are compared, so that neither the intercept nor the scale
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from foldless import checks, words
 from foldless.checks import Array, Floats, Labels
@@ -31,7 +31,7 @@ from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
 from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.pairs import ROUNDING, Effects, Pairs, ordered
+from foldless.honest.pairs import Effects, Pairs, pair_differences
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
 from foldless.honest.scores import checked_weight
@@ -42,7 +42,6 @@ from foldless.model.steps import is_estimator, own_probability, own_threshold
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; those that follow count on
 FEWEST = 4  # rows, or groups, of a class: two folds with two of each, so that their spread can be seen
-MOST_OF_A_CLASS = 600  # scores of a class in one fold whose pairs are compared
 Progress = Callable[[int, int], object]
 
 
@@ -136,7 +135,9 @@ class Training:
         splits = [
             split
             for repeat in range(REPEATS)
-            for split in kind(self.folds, shuffle=True, random_state=SEED + repeat).split(self.y, self.y, self.groups)
+            for split in kind(self.folds, shuffle=True, random_state=SEED + repeat).split(
+                self.codes, self.codes, self.groups
+            )
         ]
         trained = all(self._both_classes(train) for train, _ in splits)
         if not (trained and any(self._both_classes(test) for _, test in splits)):
@@ -241,9 +242,14 @@ class HeldOut:
         return int(self.fold.max()) + 1
 
     @cached_property
+    def deviations(self) -> Floats:
+        """The scores about the class means of each repeat."""
+        return self.scores - np.where(self.positive, *(self._class_means(k) for k in (True, False)))
+
+    @cached_property
     def agreement(self) -> float:
         """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
-        off = self.scores - np.where(self.positive, *(self._class_means(k) for k in (True, False)))
+        off = self.deviations
         square = float(np.sum(off**2))
         if square == 0:
             return 1.0
@@ -277,6 +283,11 @@ class HeldOut:
     def variances(self) -> tuple[float, float]:
         """Variances (v0, v1) of the scores by one model within a class, pooled over the models."""
         return _within(self.scores, self.fold, ~self.positive), _within(self.scores, self.fold, self.positive)
+
+    def less(self, other: HeldOut) -> HeldOut:
+        """The difference of the scores of two classifiers on the same splits, each in units of its own spread."""
+        first, second = (each.scores / np.sqrt(np.mean(each.deviations**2)) for each in (self, other))
+        return replace(self, scores=first - second)
 
     def per_row(self) -> Floats:
         """One score per row: the mean of its repeats, spread within each class as far as scores by one model are."""
@@ -348,58 +359,63 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class ModelPairs:
-    """Differences positive minus negative of scores by one model: the rows, and the repeat that it belongs to."""
+    """Pairs of a positive and a negative row that were held out together, so that one model scored both.
 
-    diff: Floats
-    row1: Ints
-    row0: Ints
-    repeat: Ints
+    `models` has the pairs, the positive rows and the negative rows of every model that scored rows of both classes.
+    """
+
+    positive: Bools
+    models: tuple[tuple[Pairs, Ints, Ints], ...]
 
     @classmethod
-    def of(cls, held: HeldOut) -> ModelPairs:
-        """All pairs of rows that were held out together."""
-        per_repeat = held.fits // len(held.scores)
+    def of(cls, held: HeldOut, repeats: Iterable[int] | None = None) -> ModelPairs:
+        """Those of some repeats; of all if none are named."""
         parts = []
-        for model in range(held.fits):
-            repeat = model // per_repeat
-            z, inside = held.scores[repeat], held.fold[repeat] == model
-            row1, row0 = (_represented(z, np.flatnonzero(inside & half)) for half in (held.positive, ~held.positive))
-            first, second = (part.ravel() for part in np.meshgrid(row1, row0, indexing="ij"))
-            parts.append((z[first] - z[second], first, second, np.full(first.size, repeat)))
-        diff, *places = (np.concatenate(part) for part in zip(*parts, strict=True))
-        diff[np.abs(diff) <= ROUNDING * np.abs(diff).max()] = 0.0
-        return cls(diff, *places)
+        for repeat in range(len(held.scores)) if repeats is None else repeats:
+            z, fold = held.scores[repeat], held.fold[repeat]
+            for inside in (fold == model for model in np.unique(fold)):
+                rows1, rows0 = np.flatnonzero(inside & held.positive), np.flatnonzero(inside & ~held.positive)
+                if rows1.size and rows0.size:
+                    parts.append((_pairs_of(z[rows1], z[rows0]), rows1, rows0))
+        return cls(held.positive, tuple(parts))
 
-    def of_repeat(self, repeat: int) -> ModelPairs:
-        """Those of one repeat."""
-        inside = self.repeat == repeat
-        return ModelPairs(self.diff[inside], self.row1[inside], self.row0[inside], self.repeat[inside])
+    @cached_property
+    def count(self) -> Floats:
+        """Number of pairs that each row is part of."""
+        return self._summed(lambda pairs: Effects(np.ones(pairs.score1.size), np.ones(pairs.score0.size), 1.0))
+
+    @property
+    def rows(self) -> tuple[Ints, Ints]:
+        """Positive and negative rows that are part of some pair."""
+        seen = self.count > 0
+        return np.flatnonzero(seen & self.positive), np.flatnonzero(seen & ~self.positive)
 
     def ranks(self) -> Effects:
         """Whether a pair is in the right order; ties count half."""
-        return self._effects(ordered(self.diff))
+        return self._effects(Pairs.ranks)
 
     def smoothed(self, width: float) -> Effects:
         """Phi(difference / width)."""
-        with np.errstate(over="ignore"):  # scores that hardly vary in a class: Phi of an infinite value is right
-            return self._effects(ndtr(self.diff / width))
+        return self._effects(lambda pairs: pairs.smoothed(width))
 
-    def _effects(self, values: Floats) -> Effects:
-        return Effects(_means_of(values, self.row1), _means_of(values, self.row0), float(values.mean()))
+    def _effects(self, of_model: Callable[[Pairs], Effects]) -> Effects:
+        sums, (rows1, rows0) = self._summed(of_model), self.rows
+        by1, by0 = (sums[rows] / self.count[rows] for rows in (rows1, rows0))
+        return Effects(by1, by0, float(sums[rows1].sum() / self.count[rows1].sum()))
+
+    def _summed(self, of_model: Callable[[Pairs], Effects]) -> Floats:
+        """Sum over the pairs of each row."""
+        sums = np.zeros(self.positive.size)
+        for pairs, rows1, rows0 in self.models:
+            effects = of_model(pairs)
+            sums[rows1] += rows0.size * effects.by_row1
+            sums[rows0] += rows1.size * effects.by_row0
+        return sums
 
 
-def _represented(scores: Floats, rows: Ints) -> Ints:
-    """All rows or, where there are very many, rows at equal steps of the order of their scores."""
-    if rows.size <= MOST_OF_A_CLASS:
-        return rows
-    steps = np.linspace(0, rows.size - 1, MOST_OF_A_CLASS).round().astype(np.intp)
-    return np.asarray(rows[np.argsort(scores[rows], kind="stable")[steps]])
-
-
-def _means_of(values: Floats, rows: Ints) -> Floats:
-    """Mean over the pairs of each row that has some."""
-    count = np.bincount(rows)
-    return np.asarray((np.bincount(rows, weights=values) / np.maximum(count, 1))[count > 0])
+def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
+    pairs = Pairs.of_scores(score1, score0)
+    return pairs if pairs.complete is None else replace(pairs, complete=pair_differences(score1[:, None], score0))
 
 
 def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> SeparationStatistic:
@@ -419,7 +435,7 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
     if not np.isfinite(statistic.estimate) or spread.v == 0:
         return statistic
     repeats = len(held.scores)
-    each = [blended(part, scale, part.ranks()) for part in (pairs.of_repeat(k) for k in range(repeats))]
+    each = [blended(part, scale, part.ranks()) for part in (ModelPairs.of(held, [k]) for k in range(repeats))]
     of_splits = float(np.var(each, ddof=1)) / repeats
     c = held.growth
     return replace(
@@ -451,6 +467,12 @@ class Refits(LeaveOneOut):
         provenance = Provenance("refit", type(training.estimator).__name__, notes=notes)
         removed = _as_removed(training, held, provenance)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
+
+    @property
+    def grown(self) -> SeparationStatistic:
+        """The statistic with its share of ordered pairs, too, as of the fit to all rows."""
+        auc = float(ndtr(self.held.growth * ndtri(self.statistic.pair_auc)))
+        return replace(self.statistic, pair_auc=auc)
 
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""
