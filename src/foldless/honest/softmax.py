@@ -246,7 +246,7 @@ def _angle(a: Floats, b: Floats) -> float:
 # and for a pair of rows u_i = s_i + C_i G_ij u_j, u_j = s_j + C_j G_ji u_i, z_i(-ij) - z_i(-i) = T_i G_ij u_j.
 
 MAX_WIDTH = 4000  # coefficients in all: the Hessian is a square of that size
-MOST_WORK = 2.5e9  # multiplications for the pairs of rows
+MOST_WORK = 1.6e9  # multiplications for the pairs of rows
 IN_SOLVING = 20  # K^3 so many times is what solving for a pair costs
 ROWS_IN_CACHE = 1 << 17  # entries of the rows that are worked on at a time
 # Inserting u_i and u_j into each other converges fast where rows hardly know each other: pairs that have not settled
@@ -310,16 +310,19 @@ class Removal:
 
     def pairs(self, rows: Ints) -> Floats:
         """Decision values (K, m, m) of row i without i and j, for all pairs of `rows`, two classes at a time."""
-        A, alone = self._problem.rows(rows), self.alone[rows].T
+        A, alone, codes = self._problem.rows(rows), self.alone[rows].T, self._problem.codes[rows]
         out = np.empty((len(alone), rows.size, rows.size))
-        codes = self._problem.codes[rows]
         classes = [np.flatnonzero(codes == k) for k in np.unique(codes)]
+        inverse = self._inverse.transpose(0, 2, 1, 3)
         for b, second in enumerate(classes):
-            reach = np.tensordot(A[second], self._inverse, axes=(1, 3)).transpose(0, 1, 3, 2)
+            reach = inverse @ A[second].T  # H^-1 (a_j x I)
             for first in classes[: b + 1]:
-                moves = self._moves(rows[first], rows[second], self._influence(A[first], reach, first is second))
-                for mine, others, moved in ((first, second, moves[0]), (second, first, moves[1].transpose(1, 0, 2))):
-                    out[:, mine[:, None], others] = alone[:, mine, None] + moved.transpose(2, 0, 1)
+                G = A[first] @ reach
+                if first is second:
+                    G[:, :, np.arange(first.size), np.arange(first.size)] = 0.0  # a row is no pair with itself
+                move1, move0 = self._moves(rows[first], rows[second], G)
+                out[:, first[:, None], second] = alone[:, first, None] + move1
+                out[:, second[:, None], first] = alone[:, second, None] + move0.transpose(0, 2, 1)
         return out
 
     def _own(self) -> Floats:
@@ -333,49 +336,39 @@ class Removal:
                     own[part, k, m] = own[part, m, k] = np.einsum("ir,ir->i", A @ self._inverse[k, :, m], A)
         return own
 
-    def _influence(self, A: Floats, reach: Floats, same: bool) -> Floats:
-        """G_ij (rows, others, K, K), from `reach`, H^-1 (a_j x I) of the others; a row is no pair with itself."""
-        G: Floats = (A @ reach.reshape(-1, A.shape[1]).T).reshape(len(A), *reach.shape[:3])
-        if same:
-            G[np.arange(len(A)), np.arange(len(A))] = 0.0
-        return G
-
     def _moves(self, rows1: Ints, rows0: Ints, G: Floats) -> tuple[Floats, Floats]:
-        """z_i(-ij) - z_i(-i) and z_j(-ij) - z_j(-j), both of shape (rows1, rows0, K)."""
-        s1, s0, C1, C0 = self._s[rows1, None], self._s[rows0], self._C[rows1], self._C[rows0]
-        u0 = np.broadcast_to(s0, G.shape[:3])
+        """z_i(-ij) - z_i(-i) and z_j(-ij) - z_j(-j), both (K, rows1, rows0), from G (K, K, rows1, rows0)."""
+        s1, s0, C1, C0 = self._s[rows1].T[:, :, None], self._s[rows0].T[:, None], self._C[rows1], self._C[rows0]
+        u0 = np.broadcast_to(s0, G.shape[1:])
         enough = SETTLED * float(np.abs(s0).max())
         for _ in range(ROUNDS):
-            before, u1 = u0, s1 + _of_rows(C1, _times(G, u0))
-            u0 = s0 + _of_columns(C0, _back(G, u1))
-            restless = np.abs(u0 - before).max(axis=2) > enough
+            before, reach1 = u0, np.einsum("klij,lij->kij", G, u0)
+            u1 = s1 + _of_rows(C1, reach1)
+            reach0 = np.einsum("klij,kij->lij", G, u1)
+            u0 = s0 + _of_columns(C0, reach0)
+            restless = np.abs(u0 - before).max(axis=0) > enough
             if not restless.any():
                 break
         else:
             i, j = np.nonzero(restless)
-            F1, F0 = C1[i] @ G[i, j], C0[j] @ G[i, j].transpose(0, 2, 1)
-            right = s1[i, 0] + _times(F1, s0[j])
-            u1[i, j] = np.linalg.solve(np.eye(len(s0.T)) - F1 @ F0, right[..., None])[..., 0]
-            u0[i, j] = s0[j] + _times(F0, u1[i, j])
-        return _of_rows(self._T[rows1], _times(G, u0)), _of_columns(self._T[rows0], _back(G, u1))
+            reach1[:, i, j], reach0[:, i, j] = self._solved(rows1[i], rows0[j], G[:, :, i, j].transpose(2, 0, 1))
+        return _of_rows(self._T[rows1], reach1), _of_columns(self._T[rows0], reach0)
 
-
-def _times(matrices: Floats, vectors: Floats) -> Floats:
-    """A matrix times a vector, for many of them; so with the transposed matrices in `_back`."""
-    return np.asarray(np.einsum("...kl,...l->...k", matrices, vectors))
-
-
-def _back(matrices: Floats, vectors: Floats) -> Floats:
-    return np.asarray(np.einsum("...lk,...l->...k", matrices, vectors))
+    def _solved(self, i: Ints, j: Ints, G: Floats) -> tuple[Floats, Floats]:
+        """G_ij u_j and G_ji u_i of some pairs, both (K, pairs), from G (pairs, K, K)."""
+        back, s0 = G.transpose(0, 2, 1), self._s[j][..., None]
+        F1, F0 = self._C[i] @ G, self._C[j] @ back
+        u1 = np.linalg.solve(np.eye(G.shape[1]) - F1 @ F0, self._s[i][..., None] + F1 @ s0)
+        return (G @ (s0 + F0 @ u1))[..., 0].T, (back @ u1)[..., 0].T
 
 
 def _of_rows(matrices: Floats, vectors: Floats) -> Floats:
-    """Matrix i times vector ij; matrix j in `_of_columns`."""
-    return np.asarray(vectors @ matrices.transpose(0, 2, 1))
+    """Matrix i (K, K) times vector ij, for vectors (K, rows, columns); matrix j in `_of_columns`."""
+    return np.ascontiguousarray((matrices @ vectors.transpose(1, 0, 2)).transpose(1, 0, 2))
 
 
 def _of_columns(matrices: Floats, vectors: Floats) -> Floats:
-    return _of_rows(matrices, vectors.transpose(1, 0, 2)).transpose(1, 0, 2)
+    return np.ascontiguousarray((matrices @ vectors.transpose(2, 0, 1)).transpose(1, 2, 0))
 
 
 def _fitted(problem: Softmax, view: LinearView) -> Floats:
