@@ -14,6 +14,9 @@ rho is the share of training noise: the sum over i and j of the squares of the s
 the honest scores of i, relative to the sum of h_i^2. It counts twice for the reason given in
 `foldless.honest.statistic`. n are the rows that classes of equal size would need to know as much. The scale part adds
 up the errors of the spreads v_c in the same way.
+
+With many rows, pairs are at hand for drawn rows only. Each AUC then rests on the leave-one-out scores of all rows, which
+the drawn pairs correct (`foldless.honest.pairs`), and rho on the drawn rows, which stand for all.
 """
 
 from __future__ import annotations
