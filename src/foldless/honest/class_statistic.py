@@ -15,8 +15,8 @@ the honest scores of i, relative to the sum of h_i^2. It counts twice for the re
 `foldless.honest.statistic`. n are the rows that classes of equal size would need to know as much. The scale part adds
 up the errors of the spreads v_c in the same way.
 
-With many rows, pairs are at hand for drawn rows only. Each AUC then rests on the leave-one-out scores of all rows, which
-the drawn pairs correct (`foldless.honest.pairs`), and rho on the drawn rows, which stand for all.
+With many rows, pairs are at hand for drawn rows only. Each AUC then rests on the leave-one-out scores of all rows,
+which the drawn pairs correct (`foldless.honest.pairs`), and rho on the drawn rows, which stand for all.
 """
 
 from __future__ import annotations

@@ -102,21 +102,21 @@ class Softmax:
     def hessian(self, z: Floats) -> Floats:
         """Second derivatives, shape (K width, K width), class by class."""
         K, r, p = self.n_classes, self.width, softmax(z, axis=1)
-        H = np.zeros((K, r, K, r))
-        for part in blocks(len(z), r):
-            A, q = self.rows(part), p[part]
-            for k in range(K):
-                for m in range(k, K):
-                    weight = self.mass[part] * q[:, k] * ((k == m) - q[:, m])
-                    H[k, :, m] += (A * weight[:, None]).T @ A
+        flat, own = np.zeros((K * r, K * r)), np.zeros((K, r, r))
+        for part in blocks(len(z), K * r):
+            A, q, mass = self.rows(part), p[part], self.mass[part, None]
+            between = (A[:, None] * (np.sqrt(mass) * q)[:, :, None]).reshape(len(A), K * r)
+            flat -= between.T @ between
+            # Within a class p (1 - p), which two sums could not give where p is close to 1.
+            own += np.array([(A * weight[:, None]).T @ A for weight in (mass * q * (1 - q)).T])
+        H = flat.reshape(K, r, K, r)
         for k in range(K):
+            H[k, :, k] = own[k]
             H[k, np.arange(r), k, np.arange(r)] += 1.0
-            for m in range(k):
-                H[k, :, m] = H[m, :, k].T
         if self.centre is not None:
             H[np.arange(K), -1, np.arange(K), -1] -= 1.0
             H[:, -1, :, -1] += np.mean(H[np.arange(K), -1, np.arange(K), -1]) + np.finfo(float).tiny
-        return H.reshape(K * r, K * r)
+        return flat
 
 
 @dataclass(frozen=True, eq=False)
