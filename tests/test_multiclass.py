@@ -114,7 +114,7 @@ def test_many_rows_bring_the_interval_to_the_point():
 @pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier(), LinearDiscriminantAnalysis()], ids=str)
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_drawn_pairs_answer_as_all_pairs_do(estimator, multi_class, monkeypatch):
-    """Skewed rows, of which all enter, two thirds of them in pairs."""
+    """Skewed rows, of which all enter, half of them in pairs."""
     rows, y, centres = several_classes(3, 600, 8, seed=4)
     rows = centres[y] + np.exp(rows - centres[y])
     estimator.fit(rows, y)

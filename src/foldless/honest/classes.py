@@ -51,7 +51,7 @@ from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
-MOST_ROWS, FEWEST_OF_CLASS = 400, 3  # on which pairs are evaluated: about so many in all, and of each class
+MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # on which pairs are evaluated: about so many in all, and of each class
 NO_GROUPS = (
     "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
     "out if the rows are independent."
