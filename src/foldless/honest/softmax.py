@@ -152,7 +152,7 @@ def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
 
 
 def _with_kept_curvature(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum | None:
-    """The optimum by Newton steps with one and the same curvature; None where that is cheap, or has to be updated."""
+    """The optimum by Newton steps with one curvature, renewed at the end at most; None where it is cheap or far off."""
     if problem.codes.size * len(start.coef) ** 2 * problem.n_classes**2 <= optimum.CHEAP:
         return None
     now, spread = start, float(np.linalg.norm(start.decisions - start.decisions.mean(axis=0)))
@@ -165,9 +165,12 @@ def _with_kept_curvature(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOpti
         now = replace(now, coef=coef, decisions=z)
         if size <= optimum.NEGLIGIBLE:
             break
+    else:
+        return None
     p, q = softmax(start.decisions, axis=1), softmax(now.decisions, axis=1)
     change = np.abs(p * (1 - p) - q * (1 - q)).sum() / max(float((p * (1 - p) + q * (1 - q)).sum()), TINY)
-    return replace(now, residual=_residual(problem, now.coef, now.decisions)) if change < optimum.CHANGED else None
+    root = now.root if change < optimum.CHANGED else _root(problem, now.decisions)
+    return replace(now, root=root, residual=_residual(problem, now.coef, now.decisions))
 
 
 def _newton(problem: Softmax, now: SoftmaxOptimum) -> tuple[Floats, Floats]:
