@@ -111,6 +111,34 @@ def test_many_rows_bring_the_interval_to_the_point():
     assert abs(post.mean - truth) < 3 * post.sd < 0.02
 
 
+@pytest.mark.parametrize("estimator", [LogisticRegression(), RidgeClassifier(), LinearDiscriminantAnalysis()], ids=str)
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_drawn_pairs_answer_as_all_pairs_do(estimator, multi_class, monkeypatch):
+    """Skewed rows, of which all enter, half of them in pairs."""
+    rows, y, centres = several_classes(3, 600, 8, seed=4)
+    rows = centres[y] + np.exp(rows - centres[y])
+    estimator.fit(rows, y)
+    some = fl.auc_posterior(estimator, rows, y, multi_class=multi_class)
+    monkeypatch.setattr("foldless.honest.classes.MOST_ROWS", 600)
+    monkeypatch.setattr("foldless.honest.softmax.MOST_WORK", 1e12)
+    every = fl.auc_posterior(estimator, rows, y, multi_class=multi_class)
+    assert some.mean != every.mean
+    assert some.mean == pytest.approx(every.mean, abs=0.05 * every.sd)
+    np.testing.assert_allclose(some.interval(0.9), every.interval(0.9), atol=0.1 * every.sd)
+    for a, b in combinations(range(3), 2):
+        assert some.pairwise[a, b].mean == pytest.approx(every.pairwise[a, b].mean, abs=0.1 * every.pairwise[a, b].sd)
+
+
+def test_every_row_narrows_the_interval():
+    """The width goes with the root of the number of rows, beyond those that are compared in pairs."""
+    rows, y, _ = several_classes(3, 6400, 6, shift=0.4, seed=2)
+    widths = []
+    for n in (400, 1600, 6400):
+        low, high = fl.auc_posterior(RidgeClassifier().fit(rows[:n], y[:n]), rows[:n], y[:n]).interval(0.9)
+        widths.append((high - low) * np.sqrt(n))
+    np.testing.assert_allclose(widths, np.mean(widths), rtol=0.1)
+
+
 @pytest.mark.parametrize("options", [{}, {"multi_class": "ovr"}])
 def test_two_classes_stay_as_they_were(options):
     """The two-class analysis itself, called directly, gives the same bits."""

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from data import several_classes
 from foldless.honest import softmax
-from foldless.honest.classes import LOG_ODDS, evaluated_rows, log_odds, remove_rows_of_classes
+from foldless.honest.classes import LOG_ODDS, log_odds, remove_rows_of_classes
 from foldless.model.view import take_apart
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
@@ -165,14 +165,38 @@ def test_sparse_columns_change_nothing():
         np.testing.assert_allclose(dense.tensor.without, sparse.tensor.without, atol=1e-5)
 
 
-def test_scores_do_not_depend_on_the_subset_that_is_evaluated():
+@pytest.mark.parametrize(
+    "estimator", [LogisticRegression(), RidgeClassifier(), LinearDiscriminantAnalysis()], ids=lambda e: type(e).__name__
+)
+def test_scores_do_not_depend_on_the_rows_drawn(estimator):
+    """Pairs are evaluated on some rows, which stand for all of their classes; every row is removed on its own."""
     X, y = classes(n=60)
-    estimator = LogisticRegression().fit(X, y)
+    estimator = clone(estimator).fit(X, y)
     everyone, some = removed(estimator, X, y), removed(estimator, X, y, max_entries=3 * 30**2)
-    rows = evaluated_rows(everyone.codes, 30)
-    assert rows.size == 30
-    assert "30 of 60 rows" in some.provenance.notes[0]
-    np.testing.assert_allclose(some.tensor.without, everyone.tensor.without[np.ix_(range(3), rows, rows)], atol=1e-10)
+    rows = some.drawn.rows
+    assert 30 <= rows.size < 40  # influential rows join those that were drawn
+    assert some.provenance.notes == ()
+    np.testing.assert_allclose(some.tensor.alone, everyone.tensor.alone, atol=1e-10)
+    np.testing.assert_allclose(some.tensor.without, everyone.tensor.without[np.ix_(range(3), rows, rows)], atol=1e-8)
+    np.testing.assert_allclose(np.bincount(some.codes[rows], some.drawn.weight), np.bincount(some.codes))
+
+
+def test_influential_rows_are_always_drawn():
+    """A row far out is sure to be drawn, and stands for itself alone."""
+    X, y = classes(n=300)
+    X[17] *= 30
+    found = removed(RidgeClassifier().fit(X, y), X, y, max_entries=3 * 30**2)
+    assert found.drawn.weight[found.drawn.rows == 17] == pytest.approx(1.0)
+    assert found.drawn.weight.sum() == pytest.approx(300)
+
+
+def test_pairs_that_do_not_settle_are_solved(monkeypatch):
+    """Few rows in many columns: solving the pairs' equations, or repeating the rounds until they hold, is the same."""
+    X, y = classes(P=60)
+    estimator = LogisticRegression(C=100.0, **TIGHT).fit(X, y)
+    solved = removed(estimator, X, y).tensor.without
+    monkeypatch.setattr(softmax, "ROUNDS", 1)
+    np.testing.assert_allclose(removed(estimator, X, y).tensor.without, solved, atol=1e-6)
 
 
 def test_unknown_training_takes_the_nearest_ridge_regression():

@@ -14,12 +14,16 @@ rho is the share of training noise: the sum over i and j of the squares of the s
 the honest scores of i, relative to the sum of h_i^2. It counts twice for the reason given in
 `foldless.honest.statistic`. n are the rows that classes of equal size would need to know as much. The scale part adds
 up the errors of the spreads v_c in the same way.
+
+With many rows, pairs are at hand for drawn rows only. Each AUC then rests on the leave-one-out scores of all rows,
+which the drawn pairs correct (`foldless.honest.pairs`), and rho on the drawn rows, which stand for all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -28,7 +32,7 @@ from scipy.special import ndtr, ndtri
 from foldless.checks import Floats
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Bools, Ints
-from foldless.honest.pairs import Pairs, pair_differences
+from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
     SeparationStatistic,
@@ -45,17 +49,17 @@ Classes = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One AUC: a score on two sets of rows, and what each of the m evaluated rows contributes to its separation.
+    """One AUC: a score on two sets of rows, and what each row contributes to its separation.
 
     Attributes
     ----------
     score : int
         The class whose score it is.
     statistic : SeparationStatistic
-    pull : ndarray of shape (m,)
+    pull : ndarray of shape (N,)
         What a unit of its honest score adds to the separation: 1/(n sqrt v) in the first set, the negative in the
         second, 0 elsewhere.
-    mean_share, scale_share : ndarrays of shape (m,)
+    mean_share, scale_share : ndarrays of shape (N,)
         Contributions to the mean difference and to the spread; the latter for a separation of 1.
     auc : float
         Share of correctly ordered pairs.
@@ -78,7 +82,7 @@ class EvaluatedRows(Protocol):
 
     @property
     def codes(self) -> Ints:
-        """Class of each evaluated row."""
+        """Class of each row."""
         ...
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
@@ -86,7 +90,7 @@ class EvaluatedRows(Protocol):
         ...
 
     def noise(self, pull: Floats) -> float:
-        """Sum of the squares of what the rows do to each other's scores; `pull` of shape (K, m) weighs the scores."""
+        """Sum of the squares of what the rows do to each other's scores; `pull` of shape (K, N) weighs the scores."""
         ...
 
 
@@ -96,50 +100,74 @@ class TrainingRows:
 
     honest: ClassScores
     _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
+    _known_members: dict[Classes, tuple[Ints, Ints]] = field(default_factory=dict)
 
     @property
     def codes(self) -> Ints:
         return self.honest.codes
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
-        rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
-        without = self.honest.tensor.without[score]
-        ones, zeros = without[np.ix_(rows1, rows0)], without[np.ix_(rows0, rows1)].T
-        diff = ones - zeros
-        n1, n0 = (float(self.honest.counts[list(c)].sum()) for c in (first, second))
-        sum1, sum0 = self._influence(score, first), self._influence(score, second)
-        influence = (n1 / (rows1.size - 1) * sum1 + n0 / (rows0.size - 1) * sum0) / (n1 + n0)
-        statistic = statistic_of_pairs(Pairs.of_differences(pair_differences(ones, zeros)), influence)
-        spread = Spread(diff.mean(axis=1), diff.mean(axis=0))
-        return _component(score, statistic, spread, rows1, rows0, self.codes.size, statistic.pair_auc)
+        (rows1, places1), (rows0, places0) = self._members(first), self._members(second)
+        pairs = self._pairs(score, rows1, rows0, places1, places0)
+        n1, n0 = rows1.size, rows0.size
+        influence = (n1 * self._influence(score, first) + n0 * self._influence(score, second)) / (n1 + n0)
+        statistic = statistic_of_pairs(pairs, influence)
+        return _component(score, statistic, Spread(*pairs.margins), rows1, rows0, self.codes.size, statistic.pair_auc)
 
     def noise(self, pull: Floats) -> float:
-        total = 0.0
-        for k in np.unique(self.codes[pull.any(axis=0)]):
-            rows = np.flatnonzero(self.codes == k)
-            scores = np.flatnonzero(pull[:, rows].any(axis=1))
-            together = np.sum([pull[s, rows, None] * self._moves(int(s), rows) for s in scores], axis=0)
-            total += rows.size / (rows.size - 1) * self._centred_square(together, rows)
+        total, pull = 0.0, pull[:, self.honest.drawn.rows]
+        for k in np.unique(self._drawn_codes[pull.any(axis=0)]):
+            places = self._members((int(k),))[1]
+            scores = np.flatnonzero(pull[:, places].any(axis=1))
+            together = np.sum([pull[s, places, None] * self._moves(int(s), places) for s in scores], axis=0)
+            total += float(self.honest.drawn.weight[places].sum()) * self._mean_square(together, places)
         return total
 
+    def _pairs(self, score: int, rows1: Ints, rows0: Ints, places1: Ints, places0: Ints) -> Pairs:
+        """All pairs of the two sets where they are at hand; else the scores of all rows, and the drawn pairs."""
+        tensor, drawn = self.honest.tensor, self.honest.drawn
+        without = tensor.without[score]
+        diff = pair_differences(without[np.ix_(places1, places0)], without[np.ix_(places0, places1)].T)
+        if drawn.rows.size == self.codes.size:
+            return Pairs.of_differences(diff)
+        share1, share0 = (drawn.weight[p] / drawn.weight[p].sum() for p in (places1, places0))
+        alone, level = tensor.alone[score], tensor.level[score]
+        # Only differences matter: let the drawn pairs say where the two sets are relative to each other.
+        apart = alone[drawn.rows[places1], None] - alone[drawn.rows[places0]] - diff
+        among1, among0 = np.searchsorted(rows1, drawn.rows[places1]), np.searchsorted(rows0, drawn.rows[places0])
+        sample = PairSample(diff, among1, among0, share1, share0, level[rows1], level[rows0])
+        return Pairs(alone[rows1], alone[rows0] + share1 @ apart @ share0, sample=sample)
+
     def _influence(self, score: int, classes: Classes) -> float:
-        """Sum of squared influences of all rows on the rows of some classes, centred per column."""
+        """Sum over all rows of their squared influence on a row of some classes, centred per column; its mean."""
         key = (score, classes)
         if key not in self._known_influence:
-            rows = _members(self.codes, classes)
-            self._known_influence[key] = self._centred_square(self._moves(score, rows), rows)
+            places = self._members(classes)[1]
+            self._known_influence[key] = self._mean_square(self._moves(score, places), places)
         return self._known_influence[key]
 
-    def _moves(self, score: int, rows: Ints) -> Floats:
-        """I_ij: what row j does to the honest score of row i, for i in `rows`."""
-        return np.asarray(self.honest.tensor.without[score][rows] - self.honest.tensor.alone[score][rows, None])
+    def _members(self, classes: Classes) -> tuple[Ints, Ints]:
+        """Rows of some classes, and their places among the drawn ones."""
+        if classes not in self._known_members:
+            self._known_members[classes] = _members(self.codes, classes), _members(self._drawn_codes, classes)
+        return self._known_members[classes]
 
-    def _centred_square(self, moves: Floats, rows: Ints) -> float:
-        own = (np.arange(rows.size), rows)
-        moves = moves - moves.mean(axis=0)
-        moves[own] = 0.0
-        share = self.honest.counts / np.bincount(self.codes, minlength=self.honest.counts.size)
-        return float(np.einsum("ij,ij->j", moves, moves) @ share[self.codes])
+    @cached_property
+    def _drawn_codes(self) -> Ints:
+        return np.asarray(self.codes[self.honest.drawn.rows])
+
+    def _moves(self, score: int, places: Ints) -> Floats:
+        """I_ij: what drawn row j does to the honest score of drawn row i, for i in `places`."""
+        without = self.honest.tensor.without[score]
+        return np.asarray(without[places] - without[places, places][:, None])
+
+    def _mean_square(self, moves: Floats, places: Ints) -> float:
+        """Mean over i of sum_j moves_ij^2, centred per column; freed from the bias that few rows i give it."""
+        drawn = self.honest.drawn
+        count = float(drawn.weight[places].sum())
+        moves = moves - drawn.weight[places] @ moves / count
+        moves[np.arange(places.size), places] = 0.0
+        return float(drawn.exposed[places] @ moves**2 @ drawn.acting) / count * places.size / (places.size - 1)
 
 
 @dataclass(frozen=True, eq=False)

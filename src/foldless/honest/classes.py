@@ -14,13 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest import discriminant
-from foldless.honest.design import Ints, blocks, build_design
+from foldless.honest.design import Ints, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -30,28 +29,29 @@ from foldless.honest.families import (
     row_weights,
 )
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
-from foldless.honest.pairs import SEED
+from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
+    MAX_LEVERAGE,
     Problem,
     Provenance,
+    all_corrections,
     column_blocks,
     pair_shifts,
     pair_slopes,
     problem_at,
-    single_shifts,
 )
-from foldless.honest.scaling import Corrections
 from foldless.honest.scores import (
     WORTH_SAYING,
     on_convergence,
     surrogate_provenance,
 )
-from foldless.honest.softmax import affordable_rows, scores_of_softmax, softmax_of
+from foldless.honest.softmax import Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
+MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # on which pairs are evaluated: about so many in all, and of each class
 NO_GROUPS = (
     "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
     "out if the rows are independent."
@@ -65,33 +65,47 @@ ALIKE = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC"}  # trained one cla
 
 
 @dataclass(frozen=True, eq=False)
+class Drawn:
+    """Rows on which pairs are evaluated, in increasing order, and how many rows of its class each stands for.
+
+    `exposed` and `acting` are such numbers, too, for what others do to a row and for what it does to others: what is
+    known of both for all rows, their sums over a class are right.
+    """
+
+    rows: Ints
+    weight: Floats
+    exposed: Floats
+    acting: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Tensor:
-    """Scores of m rows for K classes, under fits that lack them.
+    """Scores of N rows for K classes under fits that lack them, and of m rows under fits that lack two.
 
     Attributes
     ----------
-    alone : ndarray of shape (K, m)
+    level : ndarray of shape (K, N)
+        Score k of row i in the sample.
+    alone : ndarray of shape (K, N)
         Score k of row i, without i.
     without : ndarray of shape (K, m, m)
-        Score k of row i, without i and j; on the diagonal `alone`.
+        Score k of drawn row i, without i and j; on the diagonal `alone`.
     """
 
+    level: Floats
     alone: Floats
     without: Floats
 
     @classmethod
-    def of(cls, alone: Floats, without: Floats) -> Tensor:
+    def of(cls, level: Floats, alone: Floats, without: Floats, drawn: Drawn) -> Tensor:
         """The scores, with the diagonal filled in."""
-        rows = np.arange(alone.shape[1])
-        without[:, rows, rows] = alone
-        return cls(alone, without)
+        diagonal = np.arange(drawn.rows.size)
+        without[:, diagonal, diagonal] = alone[:, drawn.rows]
+        return cls(level, alone, without)
 
     def as_log_odds(self) -> Tensor:
         """From decision values to the log odds of their softmax."""
-        odds = np.empty_like(self.without)
-        for part in blocks(odds.shape[1], odds.shape[0] * odds.shape[2]):
-            odds[:, part] = log_odds(self.without[:, part])
-        return Tensor.of(log_odds(self.alone), odds)
+        return Tensor(log_odds(self.level), log_odds(self.alone), log_odds(self.without))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +115,11 @@ class ClassScores:
     Attributes
     ----------
     tensor : Tensor
-        Honest scores of the evaluated rows.
-    codes : ndarray of int, shape (m,)
-        Class of each evaluated row.
-    counts : ndarray of int, shape (K,)
-        All rows per class; more than the evaluated ones where there are very many.
+        Honest scores.
+    drawn : Drawn
+        Rows on which pairs were evaluated; all where there are few.
+    codes : ndarray of int, shape (N,)
+        Class of each row.
     score : str
         What a score is, in words.
     provenance : Provenance
@@ -113,8 +127,8 @@ class ClassScores:
     """
 
     tensor: Tensor
+    drawn: Drawn
     codes: Ints
-    counts: Ints
     score: str
     provenance: Provenance
 
@@ -128,8 +142,17 @@ def log_odds(decisions: Floats) -> Floats:
     >>> log_odds(np.array([[1.0], [3.0]])).ravel()
     array([-2.,  2.])
     """
-    others = ~np.eye(len(decisions), dtype=bool)
-    return np.array([z - logsumexp(decisions[rest], axis=0) for z, rest in zip(decisions, others, strict=True)])
+    z = decisions.reshape(len(decisions), -1)
+    top = (z.argmax(axis=0), np.arange(z.shape[1]))
+    others = z.copy()
+    others[top] = -np.inf
+    largest, second = z[top], others.max(axis=0)
+    # The largest is compared with the others, these with it: no difference of nearly equal numbers is taken.
+    others = np.exp(others - second)
+    rest, gap = others.sum(axis=0), np.exp(second - largest)
+    odds = z - largest - np.log1p(gap * (rest - others))
+    odds[top] = largest - second - np.log(rest)
+    return np.asarray(odds.reshape(decisions.shape))
 
 
 def remove_rows_of_classes(
@@ -146,14 +169,14 @@ def remove_rows_of_classes(
     groups : None
         Refused: dependent rows are handled for two classes only.
     max_entries : int
-        Where K x N^2 exceeds it, a fixed random subset of rows is evaluated.
+        Where K x N^2 exceeds it, or there are more than `MOST_ROWS`, pairs of a fixed random sample are evaluated.
     """
     if groups is not None:
         raise InputError(NO_GROUPS)
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
     weight = _checked_weight(sample_weight, view)
-    most = int(np.sqrt(max_entries / len(view.classes)))
+    most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
     for way in (_with_discriminant, _with_softmax, _with_targets):
         known = way(view, weight, most)
         if known is not None:
@@ -161,24 +184,27 @@ def remove_rows_of_classes(
     return _with_surrogates(view, weight, most)
 
 
-def on_subset(evaluated: int, rows: int) -> tuple[str, ...]:
-    """That not all pairs of rows were evaluated."""
-    if evaluated == rows:
-        return ()
-    return (
-        f"pairs were evaluated on {evaluated} of {rows} rows, drawn at random: "
-        f"the interval is as wide as that many rows make it.",
-    )
-
-
-def evaluated_rows(codes: Ints, most: int) -> Ints:
-    """All rows if there are at most `most`, else a fixed random subset with a fair share of every class."""
+def drawn_rows(codes: Ints, most: int, exposure: Floats, impact: Floats) -> Drawn:
+    """All rows if there are at most `most`, else a fixed random sample of each class, and the most influential rows."""
     if codes.size <= most:
-        return np.arange(codes.size)
-    rng, counts = np.random.default_rng(SEED), np.bincount(codes)
-    wanted = np.minimum(counts, max(3, most // counts.size))
-    chosen = [rng.permutation(np.flatnonzero(codes == k))[: wanted[k]] for k in range(counts.size)]
-    return np.sort(np.concatenate(chosen))
+        ones = np.ones(codes.size)
+        return Drawn(np.arange(codes.size), ones, ones, ones)
+    rng, counts, certain = np.random.default_rng(SEED), np.bincount(codes), influential(exposure, impact)
+    weight = np.zeros(codes.size)
+    weight[certain] = 1.0
+    for k in range(counts.size):
+        others = np.setdiff1d(np.flatnonzero(codes == k), certain)
+        chosen = rng.permutation(others)[: max(FEWEST_OF_CLASS, most // counts.size)]
+        weight[chosen] = others.size / max(chosen.size, 1)
+    rows = np.flatnonzero(weight)
+    ratios = (_ratios(codes, weight, strength)[rows] for strength in (exposure, impact))
+    return Drawn(rows, weight[rows], *(weight[rows] * ratio for ratio in ratios))
+
+
+def _ratios(codes: Ints, weight: Floats, strength: Floats) -> Floats:
+    """For each row, the sum of strengths over its class relative to its estimate from the drawn rows."""
+    whole, drawn = np.bincount(codes, strength), np.bincount(codes, strength * weight)
+    return np.asarray(np.divide(whole, drawn, out=np.ones(whole.size), where=drawn > 0)[codes])
 
 
 def _checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
@@ -196,12 +222,13 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
     model = discriminant.discriminant_of(view, weight)
     if model is None:
         return None
-    rows = evaluated_rows(view.codes, most)
-    tensor = Tensor.of(*discriminant.scores_of_discriminant(model, rows))
-    cosine = _agreement(discriminant.decisions(model), view.scores())
+    decisions, (alone, leverage) = discriminant.decisions(model), discriminant.scores_alone(model)
+    drawn = drawn_rows(view.codes, most, leverage, leverage)
+    tensor = Tensor.of(decisions.T, alone, discriminant.scores_in_pairs(model, drawn.rows), drawn)
+    cosine = _agreement(decisions, view.scores())
     residual = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
     fit = (residual, cosine < WORTH_SAYING, cosine)
-    return _scores(view, rows, tensor.as_log_odds(), LOG_ODDS, "linear discriminant analysis", fit)
+    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "linear discriminant analysis", fit)
 
 
 def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -209,10 +236,11 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if known is None:
         return None
     problem, best = known
-    rows = evaluated_rows(view.codes, min(most, affordable_rows(problem)))
-    tensor = Tensor.of(*scores_of_softmax(problem, best, rows))
+    removal = Removal(problem, best)
+    drawn = drawn_rows(view.codes, min(most, affordable_rows(problem)), removal.exposure, removal.impact)
+    tensor = Tensor.of(best.decisions.T, removal.alone.T, removal.pairs(drawn.rows), drawn)
     fit = (best.residual_before, best.polished, best.direction_cosine)
-    return _scores(view, rows, tensor.as_log_odds(), LOG_ODDS, "multinomial logistic regression", fit)
+    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "multinomial logistic regression", fit)
 
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -221,27 +249,28 @@ def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if len(known) != len(view.classes):
         return None
     problems, optima = _at_optimum(view, known)
-    rows = evaluated_rows(view.codes, most)
+    tensor, drawn = scores_of_targets(problems, view.codes, most)
     residual = max(o.residual_before for o in optima)
     fit = (residual, residual > CONVERGED, min(o.direction_cosine for o in optima))
     family = f"{known[0].name}, one class against the rest"
-    return _scores(view, rows, scores_of_targets(problems, rows), DECISION, family, fit)
+    return _scores(view, drawn, tensor, DECISION, family, fit)
 
 
 def _scores(
-    view: LinearView, rows: Ints, tensor: Tensor, score: str, family: str, fit: tuple[float, bool, float]
+    view: LinearView, drawn: Drawn, tensor: Tensor, score: str, family: str, fit: tuple[float, bool, float]
 ) -> ClassScores:
     """Scores of a known objective; `fit` is its residual, whether it was polished, and the direction cosine."""
     residual, polished, cosine = fit
-    notes = on_convergence(residual, cosine, USED) + on_subset(rows.size, view.codes.size)
-    provenance = Provenance("loo", family, residual, polished, cosine, 1.0, notes)
-    return ClassScores(tensor, view.codes[rows], view.counts, score, provenance)
+    notes = on_convergence(residual, cosine, USED)
+    return ClassScores(
+        tensor, drawn, view.codes, score, Provenance("loo", family, residual, polished, cosine, 1.0, notes)
+    )
 
 
 def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> ClassScores:
     problems, matches = _surrogates_of(view, weight)
-    rows, worst = evaluated_rows(view.codes, most), int(np.argmin(matches))
-    tensor, competing = scores_of_targets(problems, rows), _competes(view.estimator)
+    worst, competing = int(np.argmin(matches)), _competes(view.estimator)
+    tensor, drawn = scores_of_targets(problems, view.codes, most)
     name = "mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     note = (
         f"leaving rows out has no affordable closed form for {name}: for each class against the rest, the nearest "
@@ -249,9 +278,8 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
         f"{view.classes[worst]!r})."
     )
     provenance = surrogate_provenance(view, matches[worst], note)
-    provenance = replace(provenance, notes=provenance.notes + on_subset(rows.size, view.codes.size))
     tensor, score = (tensor.as_log_odds(), LOG_ODDS) if competing else (tensor, DECISION)
-    return ClassScores(tensor, view.codes[rows], view.counts, score, provenance)
+    return ClassScores(tensor, drawn, view.codes, score, provenance)
 
 
 def _agreement(a: Floats, b: Floats) -> float:
@@ -264,20 +292,45 @@ def _agreement(a: Floats, b: Floats) -> float:
 # ---- One against the rest: every class has its own linear model of two classes, and rows leave all of them at once.
 
 
-def scores_of_targets(problems: Sequence[Problem], rows: Ints) -> Tensor:
-    """Decision values of the rows without them, and without every pair of them; one problem per class."""
-    alone, without = np.empty((len(problems), rows.size)), np.empty((len(problems), rows.size, rows.size))
-    everyone = np.arange(rows.size)
+def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tuple[Tensor, Drawn]:
+    """Decision values of all rows without them, and of drawn ones without every pair; one problem per class."""
+    diagonals = [_diagonal(problem) for problem in problems]
+    slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
+    exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
+    impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
+    drawn = drawn_rows(codes, most, _together(exposure), _together(impact))
+    level = np.array([p.base for p in problems])
+    alone = np.array([p.base + p.gain * G * p.g / a for p, G, a in zip(problems, diagonals, slack, strict=True)])
+    without = np.empty((len(problems), drawn.rows.size, drawn.rows.size))
     for k, problem in enumerate(problems):
-        model = problem.local_model(rows)
-        alone[k] = problem.scores(rows, single_shifts(model))
-        for part in column_blocks(rows.size, rows.size):
-            without[k][:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
-        if problem.rescaling is not None:
-            corrections, slopes = Corrections(problem.rescaling, model, rows), pair_slopes(model, everyone, everyone)
-            alone[k] += problem.gain * corrections.single()
-            without[k] += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
-    return Tensor.of(alone, without)
+        without[k], more = _pairs_of_target(problem, drawn.rows)
+        alone[k] += more
+    return Tensor.of(level, alone, without, drawn), drawn
+
+
+def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | float]:
+    """Scores of the rows without every pair of them; and what the scaler adds to the scores of all rows alone."""
+    model, everyone = problem.local_model(rows), np.arange(rows.size)
+    without = np.empty((rows.size, rows.size))
+    for part in column_blocks(rows.size, rows.size):
+        without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
+    corrections = problem.corrections(model, rows)
+    if corrections is None:
+        return without, 0.0
+    slopes = pair_slopes(model, everyone, everyone)
+    without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
+    return without, problem.gain * all_corrections(problem, corrections)
+
+
+def _diagonal(problem: Problem) -> Floats:
+    """G_ii of all rows."""
+    nothing = np.empty((problem.curvature.root.shape[1] + 1, 0))
+    return np.asarray(problem.curvature.seen(problem.design, nothing)[0])
+
+
+def _together(strengths: list[Floats]) -> Floats:
+    """Strengths of the rows in several problems, each relative to its mean."""
+    return np.asarray(np.sum([s / max(float(s.mean()), np.finfo(float).tiny) for s in strengths], axis=0))
 
 
 def _at_optimum(view: LinearView, objectives: list[Objective]) -> tuple[list[Problem], list[Optimum]]:

@@ -77,27 +77,34 @@ def discriminant_of(view: LinearView, sample_weight: Floats | None) -> Discrimin
     return _discriminant(view, est, min(q, MAX_SHRINKAGE))
 
 
-def scores_of_discriminant(model: Discriminant, rows: Ints) -> tuple[Floats, Floats]:
-    """Decision values of the rows, up to a constant per row, without them (K, m) and without every pair (K, m, m)."""
-    K = len(model.counts)
-    alone, without = np.empty((K, rows.size)), np.empty((K, rows.size, rows.size))
+def scores_alone(model: Discriminant) -> tuple[Floats, Floats]:
+    """Decision values (K, N) of all rows without them, up to a constant per row; and how far each decides its own."""
+    x, codes = model.rows, model.codes
+    d, n, mass = x - model.means[codes], model.counts[codes].astype(float), model.mass[codes]
+    diagonal, reach = np.einsum("ij,ij->i", d, d), np.einsum("ij,ij->i", x, d)
+    slack = (n - 1) / (n * mass) - diagonal
+    alone = np.empty((len(model.counts), codes.size))
+    for k, mean in enumerate(model.means):
+        own, inside = reach - d @ mean, codes == k
+        # v = x_i - mu_k(-i) = (x_i - mu_k) + a d_i, a = 1/(n - 1) for its own class.
+        a = np.where(inside, 1.0 / (n - 1), 0.0)
+        along = own + a * diagonal
+        length = np.sum((x - mean) ** 2, axis=1) + 2 * a * own + a**2 * diagonal + along**2 / slack
+        alone[k] = -0.5 * model.precision(1) * length + _log_prior(model, k, inside)
+    return alone, diagonal / slack
+
+
+def scores_in_pairs(model: Discriminant, rows: Ints) -> Floats:
+    """Decision values (K, m, m) of row i without i and j, up to a constant per row, for all pairs of `rows`."""
     x, codes = model.rows[rows], model.codes[rows]
     d, n, mass = x - model.means[codes], model.counts[codes].astype(float), model.mass[codes]
     G, reach = d @ d.T, x @ d.T  # <d_i, d_j> and <x_i, d_j>
-    diagonal = np.diag(G)
     inverse = _pair_inverse(G, n, mass, codes)
-    for k in range(K):
-        at_mean = model.means[k] @ d.T  # <mu_k, d_j>
-        squared = np.sum((x - model.means[k]) ** 2, axis=1)
-        own = np.diag(reach) - at_mean
-        inside = codes == k
-        # Alone: v = x_i - mu_k(-i) = (x_i - mu_k) + a d_i, a = 1/(n - 1) for its own class.
-        a = np.where(inside, 1.0 / (n - 1), 0.0)
-        along = own + a * diagonal
-        length = squared + 2 * a * own + a**2 * diagonal + along**2 / ((n - 1) / (n * mass) - diagonal)
-        alone[k] = -0.5 * model.precision(1) * length + _log_prior(model, k, inside)
-        without[k] = _pairs(model, k, codes, n, squared, own, reach - at_mean, G, inverse)
-    return alone, without
+    without = np.empty((len(model.counts), rows.size, rows.size))
+    for k, mean in enumerate(model.means):
+        at_mean, squared = d @ mean, np.sum((x - mean) ** 2, axis=1)
+        without[k] = _pairs(model, k, codes, n, squared, np.diag(reach) - at_mean, reach - at_mean, G, inverse)
+    return without
 
 
 def _pairs(

@@ -414,7 +414,7 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    rescaled = single if corrections is None else single + _all_corrections(problem, corrections)
+    rescaled = single if corrections is None else single + all_corrections(problem, corrections)
     return WithoutEach(
         single=single,
         rescaled=rescaled,
@@ -484,7 +484,7 @@ def pairs_of_sample(
     )
 
 
-def _all_corrections(problem: Problem, corrections: Corrections) -> Floats:
+def all_corrections(problem: Problem, corrections: Corrections) -> Floats:
     """What the scaler adds to the shift of every row without it."""
     everyone = np.arange(problem.positive.size)
     if corrections.rows.size == everyone.size:

@@ -32,6 +32,7 @@ from foldless.honest.families import (
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
+TINY = float(np.finfo(float).tiny)
 MAX_STEPS = 100
 MAX_HALVINGS = 40
 ENOUGH = 1e-4  # of the descent that the slope promises, a step must deliver at least this share
@@ -101,21 +102,21 @@ class Softmax:
     def hessian(self, z: Floats) -> Floats:
         """Second derivatives, shape (K width, K width), class by class."""
         K, r, p = self.n_classes, self.width, softmax(z, axis=1)
-        H = np.zeros((K, r, K, r))
-        for part in blocks(len(z), r):
-            A, q = self.rows(part), p[part]
-            for k in range(K):
-                for m in range(k, K):
-                    weight = self.mass[part] * q[:, k] * ((k == m) - q[:, m])
-                    H[k, :, m] += (A * weight[:, None]).T @ A
+        flat, own = np.zeros((K * r, K * r)), np.zeros((K, r, r))
+        for part in blocks(len(z), K * r):
+            A, q, mass = self.rows(part), p[part], self.mass[part, None]
+            between = (A[:, None] * (np.sqrt(mass) * q)[:, :, None]).reshape(len(A), K * r)
+            flat -= between.T @ between
+            # Within a class p (1 - p), which two sums could not give where p is close to 1.
+            own += np.array([(A * weight[:, None]).T @ A for weight in (mass * q * (1 - q)).T])
+        H = flat.reshape(K, r, K, r)
         for k in range(K):
+            H[k, :, k] = own[k]
             H[k, np.arange(r), k, np.arange(r)] += 1.0
-            for m in range(k):
-                H[k, :, m] = H[m, :, k].T
         if self.centre is not None:
             H[np.arange(K), -1, np.arange(K), -1] -= 1.0
             H[:, -1, :, -1] += np.mean(H[np.arange(K), -1, np.arange(K), -1]) + np.finfo(float).tiny
-        return H.reshape(K * r, K * r)
+        return flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +146,37 @@ def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
     start = SoftmaxOptimum(coef, z, _root(problem, z), problem.mass, before, before, 1.0)
     if not start.polished:
         return start
-    solution = _descend(problem, start)
+    solution = _with_kept_curvature(problem, start) or _descend(problem, start)
     solution = replace(solution, direction_cosine=_cosine(problem, start, solution))
     return optimum.most_similar(solution, _stronger(problem, start, solution))
+
+
+def _with_kept_curvature(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum | None:
+    """The optimum by Newton steps with one curvature, renewed at the end at most; None where it is cheap or far off."""
+    if problem.codes.size * len(start.coef) ** 2 * problem.n_classes**2 <= optimum.CHEAP:
+        return None
+    now, spread = start, float(np.linalg.norm(start.decisions - start.decisions.mean(axis=0)))
+    for _ in range(optimum.KEPT_STEPS):
+        coef = now.coef + _newton(problem, now)[1]
+        z = problem.decisions(coef)
+        size = float(np.linalg.norm(z - now.decisions)) / spread
+        if not size <= optimum.SHORT:
+            return None
+        now = replace(now, coef=coef, decisions=z)
+        if size <= optimum.NEGLIGIBLE:
+            break
+    else:
+        return None
+    p, q = softmax(start.decisions, axis=1), softmax(now.decisions, axis=1)
+    change = np.abs(p * (1 - p) - q * (1 - q)).sum() / max(float((p * (1 - p) + q * (1 - q)).sum()), TINY)
+    root = now.root if change < optimum.CHANGED else _root(problem, now.decisions)
+    return replace(now, root=root, residual=_residual(problem, now.coef, now.decisions))
+
+
+def _newton(problem: Softmax, now: SoftmaxOptimum) -> tuple[Floats, Floats]:
+    """The gradient, and the step that would end it."""
+    slope, flat = problem.gradient(now.coef, now.decisions), now.root.reshape(-1, now.root.shape[-1])
+    return slope, -(flat @ (flat.T @ slope.T.ravel())).reshape(problem.n_classes, -1).T
 
 
 def _stronger(problem: Softmax, start: SoftmaxOptimum, solution: SoftmaxOptimum) -> Iterator[SoftmaxOptimum]:
@@ -169,9 +198,7 @@ def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
     """A damped Newton step; None at the optimum, or when none descends any more."""
     if now.residual <= optimum.TIGHT:
         return None
-    slope = problem.gradient(now.coef, now.decisions)
-    flat = now.root.reshape(-1, now.root.shape[-1])
-    move = -(flat @ (flat.T @ slope.T.ravel())).reshape(problem.n_classes, -1).T
+    slope, move = _newton(problem, now)
     dz, promised, value = problem.decisions(move), float(np.sum(slope * move)), problem.value(now.coef, now.decisions)
 
     def trial(step: float) -> tuple[Floats, Floats] | None:
@@ -193,10 +220,9 @@ def _root(problem: Softmax, z: Floats) -> Floats:
 def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
     """|gradient| / |penalty's part of it|, and |sum g| / sum |g| for the intercepts; the larger."""
     slope, g = problem.gradient(coef, z), problem.slopes(z)
-    tiny = np.finfo(float).tiny
-    balance = np.abs(g.sum(axis=0)) / np.maximum(np.abs(g).sum(axis=0), tiny)
+    balance = np.abs(g.sum(axis=0)) / np.maximum(np.abs(g).sum(axis=0), TINY)
     weights = problem.penalised(coef)
-    part = float(np.linalg.norm(problem.penalised(slope)) / max(float(np.linalg.norm(weights)), tiny))
+    part = float(np.linalg.norm(problem.penalised(slope)) / max(float(np.linalg.norm(weights)), TINY))
     return max(part, float(balance.max())) if problem.centre is not None else part
 
 
@@ -210,21 +236,25 @@ def _cosine(problem: Softmax, a: SoftmaxOptimum, b: SoftmaxOptimum) -> float:
 
 def _angle(a: Floats, b: Floats) -> float:
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    return float(np.sum(a * b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), np.finfo(float).tiny))
+    return float(np.sum(a * b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), TINY))
 
 
 # ---- Rows removed from multinomial logistic regression: one Newton step with the whole block Hessian.
 #
 # The formula of `foldless.honest.removal` with K numbers per row instead of one: slopes g_i are vectors, curvatures D_i
-# and influences G_ij are K x K matrices, and for a pair of rows
+# and influences G_ij = (a_i' x I) H^-1 (a_j x I) are K x K matrices. With every row alone,
 #
-#     S_j = (I - D_j G_jj)^-1,
-#     (I - D_i G_ii - D_i G_ij S_j D_j G_ji) u_i = g_i + D_i G_ij S_j g_j,    u_j = S_j (g_j + D_j G_ji u_i),
-#     z_i(-ij) - z_i = G_ii u_i + G_ij u_j.
+#     T_i = (I - G_ii D_i)^-1,   s_i = T_i' g_i,   C_i = D_i T_i,   z_i(-i) - z_i = G_ii s_i,
+#
+# and for a pair of rows u_i = s_i + C_i G_ij u_j, u_j = s_j + C_j G_ji u_i, z_i(-ij) - z_i(-i) = T_i G_ij u_j.
 
 MAX_WIDTH = 4000  # coefficients in all: the Hessian is a square of that size
-MOST_WORK = 2e10  # multiplications for the pairs of rows
-BLOCK_ENTRIES = 1 << 20
+MOST_WORK = 1.6e9  # multiplications for the pairs of rows
+IN_SOLVING = 20  # K^3 so many times is what solving for a pair costs
+ROWS_IN_CACHE = 1 << 17  # entries of the rows that are worked on at a time
+# Inserting u_i and u_j into each other converges fast where rows hardly know each other: pairs that have not settled
+# to this share after so many rounds are solved.
+SETTLED, ROUNDS = 1e-7, 8
 
 
 def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
@@ -253,50 +283,95 @@ def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax,
 def affordable_rows(problem: Softmax) -> int:
     """How many rows can be evaluated in pairs within `MOST_WORK`."""
     K = problem.n_classes
-    return int(np.sqrt(MOST_WORK / (K**2 * (8 * K + K * problem.width))))
+    return int(np.sqrt(MOST_WORK / (K**2 * (IN_SOLVING * K + problem.width))))
 
 
-def scores_of_softmax(problem: Softmax, solution: SoftmaxOptimum, rows: Ints) -> tuple[Floats, Floats]:
-    """Decision values of the rows without them (K, m), and without every pair of them (K, m, m)."""
-    z, local = solution.decisions[rows], _Local(problem, solution, rows)
-    own = local.alone()
-    alone = z + np.einsum("ikl,il->ik", local.own, own)
-    without = np.empty((problem.n_classes, rows.size, rows.size))
-    for part in blocks(rows.size, rows.size * problem.n_classes**2, BLOCK_ENTRIES):
-        without[:, :, part] = (z[:, None, :] + local.pair_shifts(part)).transpose(2, 0, 1)
-    return alone.T.copy(), without
+class Removal:
+    """Every row removed on its own, and what is needed to remove pairs.
+
+    Attributes
+    ----------
+    alone : ndarray of shape (N, K)
+        Decision values of each row without it.
+    exposure, impact : ndarrays of shape (N,)
+        How much others do to a row and it to them: tr T G_ii T', and s' G_ii s.
+    """
+
+    def __init__(self, problem: Softmax, solution: SoftmaxOptimum) -> None:
+        K, r, z = problem.n_classes, problem.width, solution.decisions
+        self._problem, root = replace(problem, mass=solution.mass), solution.root.reshape(K * r, -1)
+        self._inverse = (root @ root.T).reshape(K, r, K, r)
+        p, own, eye = softmax(z, axis=1), self._own(), np.eye(K)
+        D = solution.mass[:, None, None] * (p[:, :, None] * eye - p[:, :, None] * p[:, None, :])
+        self._T = np.linalg.inv(eye - own @ D)
+        self._C = D @ self._T
+        self._s = np.einsum("ilk,il->ik", self._T, self._problem.slopes(z))
+        shift = np.einsum("ikl,il->ik", own, self._s)
+        self.alone = z + shift
+        self.exposure = np.einsum("ikl,ikl->i", self._T @ own, self._T)
+        self.impact = np.einsum("ik,ik->i", self._s, shift)
+
+    def pairs(self, rows: Ints) -> Floats:
+        """Decision values (K, m, m) of row i without i and j, for all pairs of `rows`, two classes at a time."""
+        A, alone, codes = self._problem.rows(rows), self.alone[rows].T, self._problem.codes[rows]
+        out = np.empty((len(alone), rows.size, rows.size))
+        classes = [np.flatnonzero(codes == k) for k in np.unique(codes)]
+        inverse = self._inverse.transpose(0, 2, 1, 3)
+        for b, second in enumerate(classes):
+            reach = inverse @ A[second].T  # H^-1 (a_j x I)
+            for first in classes[: b + 1]:
+                G = A[first] @ reach
+                if first is second:
+                    G[:, :, np.arange(first.size), np.arange(first.size)] = 0.0  # a row is no pair with itself
+                move1, move0 = self._moves(rows[first], rows[second], G)
+                out[:, first[:, None], second] = alone[:, first, None] + move1
+                out[:, second[:, None], first] = alone[:, second, None] + move0.transpose(0, 2, 1)
+        return out
+
+    def _own(self) -> Floats:
+        """G_ii, shape (N, K, K)."""
+        N, K, r = self._problem.mass.size, self._problem.n_classes, self._problem.width
+        own = np.empty((N, K, K))
+        for part in blocks(N, r, ROWS_IN_CACHE):
+            A = self._problem.rows(part)
+            for k in range(K):
+                for m in range(k + 1):
+                    own[part, k, m] = own[part, m, k] = np.einsum("ir,ir->i", A @ self._inverse[k, :, m], A)
+        return own
+
+    def _moves(self, rows1: Ints, rows0: Ints, G: Floats) -> tuple[Floats, Floats]:
+        """z_i(-ij) - z_i(-i) and z_j(-ij) - z_j(-j), both (K, rows1, rows0), from G (K, K, rows1, rows0)."""
+        s1, s0, C1, C0 = self._s[rows1].T[:, :, None], self._s[rows0].T[:, None], self._C[rows1], self._C[rows0]
+        u0 = np.broadcast_to(s0, G.shape[1:])
+        enough = SETTLED * float(np.abs(s0).max())
+        for _ in range(ROUNDS):
+            before, reach1 = u0, np.einsum("klij,lij->kij", G, u0)
+            u1 = s1 + _of_rows(C1, reach1)
+            reach0 = np.einsum("klij,kij->lij", G, u1)
+            u0 = s0 + _of_columns(C0, reach0)
+            restless = np.abs(u0 - before).max(axis=0) > enough
+            if not restless.any():
+                break
+        else:
+            i, j = np.nonzero(restless)
+            reach1[:, i, j], reach0[:, i, j] = self._solved(rows1[i], rows0[j], G[:, :, i, j].transpose(2, 0, 1))
+        return _of_rows(self._T[rows1], reach1), _of_columns(self._T[rows0], reach0)
+
+    def _solved(self, i: Ints, j: Ints, G: Floats) -> tuple[Floats, Floats]:
+        """G_ij u_j and G_ji u_i of some pairs, both (K, pairs), from G (pairs, K, K)."""
+        back, s0 = G.transpose(0, 2, 1), self._s[j][..., None]
+        F1, F0 = self._C[i] @ G, self._C[j] @ back
+        u1 = np.linalg.solve(np.eye(G.shape[1]) - F1 @ F0, self._s[i][..., None] + F1 @ s0)
+        return (G @ (s0 + F0 @ u1))[..., 0].T, (back @ u1)[..., 0].T
 
 
-class _Local:
-    """Slopes, curvatures and influences of the rows under study."""
+def _of_rows(matrices: Floats, vectors: Floats) -> Floats:
+    """Matrix i (K, K) times vector ij, for vectors (K, rows, columns); matrix j in `_of_columns`."""
+    return np.ascontiguousarray((matrices @ vectors.transpose(1, 0, 2)).transpose(1, 0, 2))
 
-    def __init__(self, problem: Softmax, solution: SoftmaxOptimum, rows: Ints) -> None:
-        problem = replace(problem, mass=solution.mass)
-        A, p = problem.rows(rows), softmax(solution.decisions[rows], axis=1)
-        self.B = np.einsum("ir,krs->iks", A, solution.root, optimize=True)  # G_ij = B_i B_j'
-        self.g = problem.slopes(solution.decisions)[rows]
-        mass = problem.mass[rows, None, None]
-        self.D = mass * (p[:, :, None] * np.eye(problem.n_classes) - p[:, :, None] * p[:, None, :])
-        self.own = self.B @ self.B.transpose(0, 2, 1)
-        self.S = np.linalg.inv(np.eye(problem.n_classes) - self.D @ self.own)
 
-    def alone(self) -> Floats:
-        """u of each row on its own, shape (m, K)."""
-        return np.asarray(np.einsum("ikl,il->ik", self.S, self.g))
-
-    def pair_shifts(self, part: slice) -> Floats:
-        """Shift of every row i without i and j, for j in `part`: shape (m, part, K)."""
-        m, K, rank = self.B.shape
-        G = (self.B.reshape(m * K, rank) @ self.B[part].reshape(-1, rank).T).reshape(m, K, -1, K).transpose(0, 2, 1, 3)
-        back = G.transpose(0, 1, 3, 2)  # G_ji
-        SD, Sg = self.S[part] @ self.D[part], np.einsum("jkl,jl->jk", self.S[part], self.g[part])
-        D, eye = self.D[:, None], np.eye(K)
-        left = eye - D @ (self.own[:, None] + G @ (SD @ back))
-        right = self.g[:, None] + np.einsum("ikl,ijl->ijk", self.D, np.einsum("ijkl,jl->ijk", G, Sg))
-        left[np.arange(m)[part], np.arange(left.shape[1])] = eye  # a row with itself is no pair
-        ui = np.linalg.solve(left, right[..., None])[..., 0]
-        uj = Sg + np.einsum("jkl,ijl->ijk", SD, np.einsum("ijkl,ijl->ijk", back, ui))
-        return np.asarray(np.einsum("ikl,ijl->ijk", self.own, ui) + np.einsum("ijkl,ijl->ijk", G, uj))
+def _of_columns(matrices: Floats, vectors: Floats) -> Floats:
+    return np.ascontiguousarray((matrices @ vectors.transpose(2, 0, 1)).transpose(1, 2, 0))
 
 
 def _fitted(problem: Softmax, view: LinearView) -> Floats:

@@ -16,7 +16,6 @@ from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, TrainingRows
-from foldless.honest.classes import ClassScores, evaluated_rows
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.search.candidates import Params, other_settings, strength_of, weakness
@@ -28,10 +27,8 @@ from foldless.search.candidates import Params, other_settings, strength_of, weak
 def shares_in_auc(analysis: Analysis) -> Floats:
     """The share of each row, or of each group, in the estimated AUC of a candidate."""
     if analysis.several_classes:
-        scores, shares = analysis.class_scores, np.zeros(analysis.view.codes.size)
-        components = components_of(analysis.class_rows, scores.counts.size, analysis.options.multi_class)
-        shares[rows_of(scores, analysis.view.codes)] = shares_of(components)
-        return shares
+        classes = len(analysis.view.classes)
+        return shares_of(components_of(analysis.class_rows, classes, analysis.options.multi_class))
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
         return _shares((z[positive], -z[~positive]), np.flatnonzero(positive), np.flatnonzero(~positive))
@@ -64,7 +61,7 @@ def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> lis
 
 
 def shares_of(components: Sequence[Component]) -> Floats:
-    """What each evaluated row contributes to the average AUC.
+    """What each row contributes to the average AUC.
 
     The average of the C AUCs Phi(d_c / sqrt 2) moves with the mean differences r_c(i) of all rows, in the notation of
     `foldless.honest.class_statistic`. The share of row i is
@@ -74,13 +71,6 @@ def shares_of(components: Sequence[Component]) -> Floats:
     d = np.array([c.separation for c in components])
     slopes = np.exp(-(d**2) / 4) / (np.sqrt(4 * np.pi) * d.size)
     return np.asarray(slopes @ np.array([c.mean_share for c in components]))
-
-
-def rows_of(scores: ClassScores, codes: Ints) -> Ints:
-    """Which rows were evaluated: candidates of different kinds may be judged on subsets of different sizes."""
-    if scores.codes.size == codes.size:
-        return np.arange(codes.size)
-    return evaluated_rows(codes, int(np.bincount(scores.codes).max()) * scores.counts.size)
 
 
 # ---- The joint law of the AUCs, and the choice.
