@@ -132,8 +132,8 @@ def _scaled_by(step: Any, place: slice) -> tuple[ScaledColumns, ...]:
     return (ScaledColumns(place, kind, centred=bool(getattr(step, "with_mean", False))),)
 
 
-# Steps that learn from X without y, and cost more than 0.005 of AUC for being kept as fitted to all rows: that much lower
-# was the AUC of refits of the whole pipeline without two rows (the table in docs/guides/limits.md).
+# Steps that learn from X without y and are kept as fitted to all rows, at a cost of more than 0.005 of AUC: by so much the
+# AUC of refits of the whole pipeline without two rows was lower (the table in docs/guides/limits.md).
 COSTLY = {"PCA"}
 
 
