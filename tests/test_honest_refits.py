@@ -71,11 +71,35 @@ def test_ridge_is_exact(P, alpha, fit_intercept):
 def test_ridge_is_exact_with_weights(P):
     X, y = gaussian(4, P, N=24, n1=9)
     weight = np.random.default_rng(0).uniform(0.2, 3.0, size=len(y))
-    fixed = weight * balanced(y)
-    result = removed(RidgeClassifier(class_weight="balanced"), X, y, sample_weight=weight)
-    score1, score0 = refit_pairs(RidgeClassifier(), X, y, fixed)
+    result = removed(RidgeClassifier(), X, y, sample_weight=weight)
+    score1, score0 = refit_pairs(RidgeClassifier(), X, y, weight)
     np.testing.assert_allclose(result.without_pair1, score1, atol=1e-9)
     np.testing.assert_allclose(result.without_pair0, score0, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("P", "n1"), [(6, 9), (100, 9), (6, 3)])
+def test_balanced_class_weights_leave_with_the_rows(P, n1, weighted):
+    """Exact for quadratic losses, for every pair and for single rows."""
+    X, y = gaussian(4, P, N=24, n1=n1)
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, size=len(y)) if weighted else None
+    model = RidgeClassifier(class_weight="balanced")
+    result = removed(model, X, y, sample_weight=weight)
+    score1, score0 = refit_pairs(model, X, y, weight)
+    np.testing.assert_allclose(result.without_pair1, score1, atol=1e-9)
+    np.testing.assert_allclose(result.without_pair0, score0, atol=1e-9)
+    loo = [refit_scores(model, X, y, [i], [i], weight)[0] for i in range(len(y))]
+    np.testing.assert_allclose(result.loo, loo, atol=1e-9)
+    kwargs = {} if weight is None else {"sample_weight": weight}
+    np.testing.assert_allclose(result.z, clone(model).fit(X, y, **kwargs).decision_function(X), atol=1e-9)
+
+
+def test_balance_is_kept_for_groups_and_the_notes_say_so():
+    X, y = gaussian(4, 6, N=24, n1=9)
+    model, fixed = RidgeClassifier(class_weight="balanced"), RidgeClassifier()
+    result = removed(model, X, y, groups=np.arange(24))
+    np.testing.assert_allclose(result.loo, removed(fixed, X, y, sample_weight=balanced(y)).loo, atol=1e-9)
+    assert any("balanced class weights are kept" in note for note in result.provenance.notes)
 
 
 @pytest.mark.parametrize("P", [6, 100])
@@ -113,7 +137,6 @@ class Case:
     P: int
     effect: float = 1.2
     n1: int = 20
-    balanced: bool = False
 
     def data(self, seed):
         X, y = gaussian(seed, self.P, effect=self.effect, n1=self.n1)
@@ -129,9 +152,8 @@ def refit_auc(model, case, seed):
     key = (repr(model), case, seed)
     if key not in REFITS:
         X, y, pairs = case.data(seed)
-        weight = balanced(y) if case.balanced else None
         rows = zip(np.flatnonzero(y == 1)[pairs[0]], np.flatnonzero(y == 0)[pairs[1]], strict=True)
-        scores = np.asarray([refit_scores(model, X, y, [i, j], [i, j], weight) for i, j in rows])
+        scores = np.asarray([refit_scores(model, X, y, [i, j], [i, j]) for i, j in rows])
         REFITS[key] = pair_auc(scores[:, 0], scores[:, 1])
     return REFITS[key]
 
@@ -161,8 +183,7 @@ def test_logistic_regression(P, C, tolerance, user):
 @pytest.mark.parametrize("P", [6, 100])
 def test_balanced_logistic_regression(P):
     model = LogisticRegression(class_weight="balanced", **TIGHT)
-    # Weights are held fixed under removal, so the refits get them as sample weights.
-    assert mean_error(model, Case(P, n1=12, balanced=True), LogisticRegression(**TIGHT)) < 0.01
+    assert mean_error(model, Case(P, n1=12)) < 0.01
 
 
 def test_logistic_regression_without_penalty():

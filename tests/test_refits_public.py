@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler, TargetEncoder
 from sklearn.svm import SVC
 
 import foldless as fl
@@ -69,6 +69,21 @@ def test_the_positive_class_may_be_the_first(rows, forest):
     other = fl.analyse(forest.estimator, X, y, method="refit", pos_label=0)
     assert other.auc.mean == pytest.approx(forest.auc.mean)
     assert other.error().sensitivity.mean == pytest.approx(forest.error().specificity.mean, abs=0.03)
+
+
+def test_auto_refits_a_step_that_learned_from_y_and_cannot_be_mapped_back():
+    """Shuffled labels and 40 categories of 2 rows: kept as fitted, the encoder would show signal."""
+    rng = np.random.default_rng(0)
+    y, X = rng.permutation(np.arange(80) % 2), np.repeat(np.arange(40), 2)[rng.permutation(80)][:, None]
+    model = make_pipeline(TargetEncoder(), LogisticRegression()).fit(X, y)
+    a = fl.analyse(model, X, y)
+    assert a.method == a.roc.method == "refit"
+    assert a.auc.interval()[0] < 0.5 < a.auc.interval()[1]
+    # Close, not equal: the encoder draws folds of its own.
+    assert a.auc.mean == pytest.approx(fl.auc_posterior(model, X, y, method="refit").mean, abs=0.03)
+    assert fl.diagnose(model, X, y).verdict in ("caution", "trust")
+    with pytest.raises(EstimatorError, match=r"saw y and cannot be mapped back.*method='refit'"):
+        fl.auc_posterior(model, X, y, method="loo")
 
 
 @pytest.mark.parametrize(("model", "threshold"), [(SVC(), 0.0), (KNeighborsClassifier(), 0.5)])

@@ -272,9 +272,14 @@ def test_several_classes_one_against_the_rest(classifier):
 def test_only_a_scaler_right_before_the_classifier_counts():
     X, y = rare(6)
     pca = make_pipeline(StandardScaler(), PCA(3), LOGISTIC).fit(X, y)
-    assert take_apart(pca, X, y).scaled == ()
+    view = take_apart(pca, X, y)
+    assert view.scaled == ()
+    assert "'standardscaler' (StandardScaler), 'pca' (PCA) are kept as fitted to all rows" in view.notes[0]
+    (finding,) = (f for f in fl.diagnose(pca, X, y).findings if "kept as fitted" in f.text)
+    assert finding.severity == "caution"
     nested = make_pipeline(SimpleImputer(), make_pipeline(StandardScaler()), LOGISTIC).fit(X, y)
     (scaled,) = take_apart(nested, X, y).scaled
+    assert take_apart(nested, X, y).notes == ()
     assert (scaled.columns, scaled.kind, scaled.centred, scaled.given) == (slice(0, 6), "sd", True, False)
 
 

@@ -75,7 +75,7 @@ def test_coefficients_equal_a_direct_fit(shapes, shape, kind):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("kind", ["newton", "liblinear", "svm", "ridge"])
+@pytest.mark.parametrize("kind", ["newton", "balanced", "liblinear", "svm", "ridge"])
 def test_leave_one_out_scores_equal_the_general_path(shapes, shape, kind):
     """Honest scores along the path against `honest_scores` of direct fits: 1e-6 of the largest."""
     X, y = shapes[shape]

@@ -31,6 +31,7 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
+from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.streamed import stream_view
 from foldless.model.view import LinearView, has_several_classes, take_apart
@@ -137,7 +138,17 @@ class Analysis:
     @property
     def several_classes(self) -> bool:
         """More than two classes."""
-        return not self.options.refit and len(self.view.classes) > 2
+        return not (self.options.refit or self._only_refits) and len(self.view.classes) > 2
+
+    @cached_property
+    def _only_refits(self) -> bool:
+        """Whether "auto" has to refit because a step that saw y cannot be mapped back."""
+        if self.options.method != "auto" or not is_estimator(self.estimator):
+            return False
+        try:
+            return not self.view.classes
+        except NotMappedBack:
+            return True
 
     @property
     def two_classes(self) -> LinearView:
@@ -165,7 +176,7 @@ class Analysis:
     @cached_property
     def leave_one_out(self) -> LeaveOneOut:
         """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
-        if self.options.refit:
+        if self.options.refit or self._only_refits:
             return self.refits
         loo = self._leave_out(self.options.groups)
         unknown = loo.method == "loo-surrogate" and is_estimator(self.estimator)
@@ -542,7 +553,7 @@ def analyse(
     if not options.in_sample:
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
-    if options.refit:
+    if options.refit or analysis._only_refits:
         analysis.training  # noqa: B018  # refuses what cannot be refitted
     elif not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
         rows = analysis.view.codes.size

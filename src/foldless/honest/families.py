@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Loss(ABC):
     """Convex loss of each row: l_i(z_i), its slope g_i and its curvature D_i >= 0, from the scores z of all rows.
 
-    `target` is t = 2y - 1 and `weight` is sample weight x class weight x C, held fixed when rows are removed.
+    `target` is t = 2y - 1 and `weight` is sample weight x class weight x C.
     """
 
     target: Floats
@@ -145,6 +145,23 @@ class Readout:
         return bystander
 
 
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """Balanced class weights, which follow the rows that are left: total / (2 x that of the class).
+
+    `total` is the number of rows of the negative and of the positive class, or their sample weight where that is what
+    counts; `row` is what one row has of it on average.
+    """
+
+    total: Floats
+    row: Floats
+
+    def factors(self, gone0: int, gone1: int) -> Floats:
+        """By how much the two class weights change when so many rows of each class leave."""
+        left = self.total - self.row * (gone0, gone1)
+        return np.asarray(left.sum() / left / (self.total.sum() / self.total))
+
+
 @dataclass(frozen=True)
 class Objective:
     """What the classifier minimised, and where it says the minimum is.
@@ -173,6 +190,8 @@ class Objective:
         The way from the objective's scores to decision values.
     scaled : tuple of ScaledColumns
         Columns of X whose scale is refitted without the rows that leave.
+    balance : Balance or None
+        Class weights that are computed anew without the rows that leave; None where they are fixed.
     """
 
     name: str
@@ -185,6 +204,14 @@ class Objective:
     free_intercept: bool = True
     readout: Readout = Readout()
     scaled: tuple[ScaledColumns, ...] = ()
+    balance: Balance | None = None
+
+    def without(self, gone0: int, gone1: int) -> Objective:
+        """The same on all rows, with the class weights that are left without some of each class."""
+        if self.balance is None:
+            return self
+        factors = self.balance.factors(gone0, gone1)[(self.loss.target > 0).astype(np.intp)]
+        return replace(self, loss=replace(self.loss, weight=self.loss.weight * factors))
 
 
 # ---- Targets and weights of the training rows, shared by the families.
@@ -217,6 +244,17 @@ def class_weights(view: LinearView, class_weight: Any, mass: Floats | None) -> F
         return np.array([float(class_weight.get(label, 1.0)) for label in view.classes])
     sums = np.bincount(view.codes, weights=mass, minlength=len(view.classes))
     return np.asarray(sums.sum() / (sums.size * sums))
+
+
+def with_balance(objective: Objective, view: LinearView, sample_weight: Floats | None) -> Objective:
+    """The same with class weights that leave with the rows, if they are balanced."""
+    weighing = getattr(view.estimator, "class_weight", None)
+    if not (isinstance(weighing, str) and weighing == "balanced"):
+        return objective
+    counted = "Ridge" not in type(view.estimator).__name__ and balanced_counts_sample_weights()
+    mass = sample_weight if counted and sample_weight is not None else np.ones(view.codes.size)
+    total = np.bincount(view.codes, weights=mass, minlength=2).astype(np.float64)
+    return replace(objective, balance=Balance(total, total / np.bincount(view.codes[mass > 0], minlength=2)))
 
 
 def balanced_counts_sample_weights() -> bool:

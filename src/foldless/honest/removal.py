@@ -13,7 +13,7 @@ z(-S) - z.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
-from foldless.honest.optimum import Optimum, tempered
+from foldless.honest.optimum import Optimum, Point, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential, pair_differences
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
@@ -162,6 +162,10 @@ class Problem:
     """Everything that removal needs, for all N rows.
 
     Honest score = readout(base + gain x shift), with shifts from the quadratic model (g, D, G = B B').
+
+    Balanced class weights leave with the rows. This is then the fit to all rows with the class weights of one row less
+    per class, which serves every pair; `fitted` are the scores of the user's own fit, and `alone` the fits with the
+    class weights of one negative row less, and of one positive row less.
     """
 
     positive: Bools
@@ -173,6 +177,8 @@ class Problem:
     curvature: Curvature
     readout: Readout
     rescaling: Rescaling | None = None
+    fitted: Floats | None = None
+    alone: tuple[Problem, Problem] | None = None
 
     def corrections(self, model: LocalModel, rows: Ints) -> Corrections | None:
         """What the scaler adds to the shifts of these rows, of which `model` is the quadratic model."""
@@ -189,10 +195,13 @@ class Problem:
 
     def drift(self, bystander: float) -> float:
         """Change of the decision values of bystanders, given that of their scores."""
+        if self.fitted is not None:
+            moved = self.base - self.fitted
+            bystander += 0.5 * float(moved[self.positive].mean() + moved[~self.positive].mean())
         return self.readout.drift(self.gain * bystander)
 
     def in_sample(self) -> Floats:
-        return self.readout.in_sample(self.base)
+        return self.readout.in_sample(self.base if self.fitted is None else self.fitted)
 
     def scores(self, rows: Ints, shifts: Floats) -> Floats:
         """Honest scores before the readout; shifts of shape (rows,) or (rows, anything)."""
@@ -217,15 +226,32 @@ class Problem:
 
 
 def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
-    """An objective at its optimum."""
-    z, loss, curvature = solution.point.scores, objective.loss, solution.curvature
+    """An objective at its optimum, with the class weights that are left once rows have been removed."""
+    lam = max(tempered(objective, design).lam, objective.lam * solution.penalty_factor)
+    if objective.balance is None:
+        return _problem(positive, objective, lam, design, solution.point, solution.curvature)
+    both, *alone = (
+        _problem(positive, fewer, lam, design, *_reached(replace(fewer, lam=lam), design, solution.point))
+        for fewer in (objective.without(1, 1), objective.without(1, 0), objective.without(0, 1))
+    )
+    return replace(both, fitted=solution.point.scores, alone=(alone[0], alone[1]))
+
+
+def _reached(objective: Objective, design: Design, start: Point) -> tuple[Point, Curvature]:
+    point, curvature, _ = descend(objective, design, start, curvature_of(objective, design, start))
+    return point, curvature
+
+
+def _problem(
+    positive: Bools, objective: Objective, lam: float, design: Design, point: Point, curvature: Curvature
+) -> Problem:
+    z, loss = point.scores, objective.loss
     g, D = loss.gradient(z), loss.curvature(z)
     if not objective.scaled:
         return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout)
-    lam = max(tempered(objective, design).lam, objective.lam * solution.penalty_factor)
     if objective.constant and is_centred(objective.scaled, objective.X.shape[1]):
         curvature, g = with_free_intercept(design, curvature, D, lam, objective.constant), g - g.mean()
-    rescaling = Rescaling(objective.X, objective.scaled, lam, solution.point.coef, D, design, curvature)
+    rescaling = Rescaling(objective.X, objective.scaled, lam, point.coef, D, design, curvature)
     return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling)
 
 
@@ -355,7 +381,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         noise *= growth(problem, sampled, (shift1, shift0), more)
         shift1, shift0 = shift1 + more[0], shift0 + more[1]
     score1, score0 = _read_pairs(problem, *sampled, shift1, shift0)
-    loo, partnered = _read_single(problem, alone.rescaled), _read_partnered(problem, alone)
+    loo, partnered = _read_alone(problem, rows, alone), _read_partnered(problem, alone)
     refuse_infinite(provenance.family, loo, partnered, score1, score0)
     additive = partnered - problem.slope * alone.other
     pairs, partnered = pairs_of_sample(problem, sample, partnered, additive, score1, score0)
@@ -510,6 +536,18 @@ def _pooled_variance(diff: Floats) -> float:
     n1, n0 = diff.shape
     between1, between0 = diff.mean(axis=1).var(), diff.mean(axis=0).var()
     return float((n1 * between1 + n0 * between0) / (n1 + n0 - 2))
+
+
+def _read_alone(problem: Problem, rows: Ints, alone: WithoutEach) -> Floats:
+    """Scores of all rows, each without itself."""
+    if problem.alone is None:
+        return _read_single(problem, alone.rescaled)
+    negative, positive = (
+        _read_single(each, without_each(each, model, rows, each.corrections(model, rows)).rescaled)
+        for each in problem.alone
+        for model in (each.local_model(rows),)
+    )
+    return np.where(problem.positive, positive, negative)
 
 
 def _read_single(problem: Problem, shifts: Floats) -> Floats:

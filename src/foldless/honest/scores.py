@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Bools, Ints
-from foldless.honest.families import Objective, describe
+from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
 from foldless.honest.optimum import Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
@@ -51,7 +52,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         refuse_unless_tall(view, codes)
     objective = describe(view, weight)
     if objective is not None:
-        return _with_objective(view, objective, rows, codes)
+        return _with_objective(view, with_balance(objective, view, weight), rows, codes)
     if streamed:
         raise refuse_surrogate(_named(view))
     problem, match = surrogate_problem(view, weight)
@@ -60,6 +61,9 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
 
 def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None) -> Removed:
     design: Any = None
+    kept = on_kept_balance(objective, codes)
+    if kept:
+        objective = replace(objective, balance=None)
     if isinstance(objective.X, LazyMatrix):
         objective, design = streamed_design(objective, rows)
     design, plain = optimum(objective, design)
@@ -67,7 +71,7 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     problem = problem_at(view.labels.positive, objective, design, best)
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
-    notes = _on_fit(best) + on_given_scales(objective)
+    notes = _on_fit(best) + on_given_scales(objective) + kept
     return removed_from(problem, rows, codes, provenance_at(objective.name, best, notes))
 
 
@@ -128,6 +132,13 @@ def on_given_scales(objective: Objective) -> tuple[str, ...]:
         "every column of X has mean 0 and standard deviation 1: they are taken to have been standardised on these very "
         "rows, and rows are left out of that step as well, as if it were part of a Pipeline.",
     )
+
+
+def on_kept_balance(objective: Objective, codes: Ints | None) -> tuple[str, ...]:
+    """That balanced class weights are those of all rows while groups are left out."""
+    if objective.balance is None or codes is None:
+        return ()
+    return ("balanced class weights are kept as they were fitted while groups of rows are left out.",)
 
 
 def on_surrogate(stand_in: str, match: float) -> str:

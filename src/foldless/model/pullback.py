@@ -31,6 +31,10 @@ RTOL = 1e-6
 MAX_QUOTED = 200  # characters quoted from the message of another library
 
 
+class NotMappedBack(EstimatorError):
+    """A step that saw y, or one behind it, is not linear: the pipeline can only be refitted as a whole."""
+
+
 @dataclass(frozen=True)
 class Unfolded:
     """The table before the first step that saw y, and the function that maps weights on the output back to it."""
@@ -265,11 +269,11 @@ def agrees(R: Any, w: Floats, c: float, expected: Any) -> bool:
         return bool(np.max(np.abs(R @ w + c - expected)) <= RTOL * float(np.ptp(expected)) + rounding * size)
 
 
-def _not_linear(name: str, step: Any, why: str) -> EstimatorError:
+def _not_linear(name: str, step: Any, why: str) -> NotMappedBack:
     place, cure = "follows a step that saw y", "put it before that step"
     if saw_y(step):
         place, cure = "saw y", "do without it"
-    return EstimatorError(
-        f"step {described(name, step)} {place} and cannot be mapped back linearly ({why.rstrip('.')}): {cure}, "
-        f"or {WAY_OUT}"
+    return NotMappedBack(
+        f"step {described(name, step)} {place} and cannot be mapped back linearly ({why.rstrip('.')}): {cure}, use "
+        f"method='refit', or {WAY_OUT}"
     )

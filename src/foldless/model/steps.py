@@ -132,6 +132,25 @@ def _scaled_by(step: Any, place: slice) -> tuple[ScaledColumns, ...]:
     return (ScaledColumns(place, kind, centred=bool(getattr(step, "with_mean", False))),)
 
 
+# Steps that learn from X without y, and that cost more than 0.005 of AUC for being kept as fitted to all rows: the mean
+# distance from refits of the whole pipeline without two rows (the table in docs/guides/limits.md).
+COSTLY = {"PCA", "KBinsDiscretizer", "Nystroem"}
+
+
+def costly_steps(steps: Steps) -> Steps:
+    """Steps before the classifier that had better not be kept: those named above, and scalers that others follow."""
+    found = [s for k, s in enumerate(steps) if _is_costly(s[1], last=k == len(steps) - 1)]
+    return [s for s in found if not is_unknown(s[1])]
+
+
+def _is_costly(step: Any, last: bool) -> bool:
+    inner = [flattened("", s) for s in _inner_steps(thawed(step))]
+    if inner:
+        return any(_is_costly(s, last and k == len(branch) - 1) for branch in inner for k, (_, s) in enumerate(branch))
+    names = sklearn_names(step)
+    return bool(COSTLY & names) or bool(not last and names & set(SCALERS) and getattr(step, "with_std", True))
+
+
 def _looks_standardised(X: Any) -> bool:
     """Whether every column that varies has mean 0 and standard deviation 1, with N or with N - 1 in its denominator."""
     if not isinstance(X, np.ndarray) or np.any(np.abs(X.mean(axis=0)) > STANDARDISED):

@@ -23,6 +23,7 @@ from foldless.model.steps import (
     WRAPPERS,
     ScaledColumns,
     Steps,
+    costly_steps,
     flattened,
     is_estimator,
     kind_and_need,
@@ -142,7 +143,7 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
         None if opened.supervised else final,
         () if opened.supervised else members,
         flipped,
-        notes + _notes_on_supervised(opened.supervised, M.shape[1]) + doubts,
+        notes + _notes_on_supervised(opened.supervised, M.shape[1]) + _notes_on_kept(opened, steps) + doubts,
         doubts,
         () if opened.supervised else scaled_columns(steps, M),
     )
@@ -379,6 +380,17 @@ def _note_on_search(search: Any) -> str:
 def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:
     what = f"step {steps[0]}" if len(steps) == 1 else f"steps {', '.join(steps)}"
     return (f"{what} saw y: the weights were mapped back to the {width} columns before it.",) if steps else ()
+
+
+def _notes_on_kept(opened: pullback.Unfolded, steps: Steps) -> tuple[str, ...]:
+    kept = [] if opened.supervised else [pullback.described(*step) for step in costly_steps(steps)]
+    if not kept:
+        return ()
+    what = f"step {kept[0]} is" if len(kept) == 1 else f"steps {', '.join(kept)} are"
+    return (
+        f"{what} kept as fitted to all rows while rows are left out: in tests with 80 rows that put the AUC off by "
+        f"0.005 to 0.02; method='refit' fits every step again.",
+    )
 
 
 def _note_on_unknown(step: str) -> str:

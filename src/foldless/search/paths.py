@@ -18,7 +18,7 @@ from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
 from foldless.honest.design import Ints
-from foldless.honest.families import Objective, describe
+from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
@@ -185,6 +185,8 @@ class Stage:
         checked_weight(weight, positive)
         rows = evaluated_rows(positive, codes, view.X.shape[1])
         notes = quick_notes(view, study.X, codes)
+        if codes is None:
+            template = with_balance(template, view, weight)
         return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes)
 
     def objective(self, value: float) -> Objective:
