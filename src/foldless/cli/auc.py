@@ -203,10 +203,9 @@ def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str,
         "probability that AUC > 0.5": words.rate(result["prob_above_chance"]),
         **({} if several else _rate_facts(result)),
         "rows": rows,
-        **request.group_facts(),
         "classifier": request.classifier_words,
         "method": f"{result['method']}   ({METHODS[result['method']]})",
-        "read as": result["read_as"],
+        **request.table_facts(),
     }
 
 

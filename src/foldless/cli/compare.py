@@ -215,8 +215,7 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     return {
         **facts,
         "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-        **request.group_facts(),
         "columns": request.columns_words,
         "method": result["method"],
-        "read as": result["read_as"],
+        **request.table_facts(),
     }

@@ -64,6 +64,7 @@ def report(
     request = read(ctx, options, model_file)
     with console.gathered_warnings() as warned:
         model = request.fitted()
+    prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)
     page = fl.report(
         model,
         request.X,
@@ -76,7 +77,7 @@ def report(
         title=title,
         data_name=options.file.name,
         command=shlex.join(["foldless", *sys.argv[1:]]),
-        notes=[f"The file was read as: {request.read_as}.", *request.notes, *warned],
+        notes=[f"The file was read as: {request.read_as}.", *prepared, *request.notes, *warned],
         seed=options.seed,
         search=not no_search,
         progress=_progress,

@@ -153,5 +153,5 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
         "rows": rows,
         "classifier": f"{CLASSIFIERS[request.options.model].title}; {request.columns_words}",
         "method": result["method"],
-        "read as": result["read_as"],
+        **request.table_facts(),
     }
