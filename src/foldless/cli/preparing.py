@@ -166,8 +166,8 @@ def _ask(name: str, levels: int, rows: int) -> str:
     quoted = shell_quoted(name)
     return (
         f"column '{name}' looks like the number of a subject: {levels} values in {rows} rows, and rows that "
-        f"share one agree in other columns. Use --groups {quoted} if so, --id {quoted} if it names rows, --drop {quoted} to "
-        f"leave it out, or --keep {quoted} if it is a measurement."
+        f"share one agree in other columns. Use --groups {quoted} if so, --id {quoted} if it names rows, --drop {quoted} "
+        f"to leave it out, or --keep {quoted} if it is a measurement."
     )
 
 
