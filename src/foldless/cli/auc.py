@@ -91,7 +91,7 @@ def answer(
         request.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
-        analysis = fl.analyse(request.fitted(), request.X, request.y, method=method, **request.how)
+        analysis = request.judged(method=method)
         area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
         more, notes = (
             _two_classes(request, analysis, prevalence, threshold) if two else (_several_classes(area, level), ())
@@ -109,7 +109,7 @@ def answer(
         "high": high,
         "sd": area.sd,
         "prob_above_chance": area.prob_above(0.5),
-        "notes": request.all_notes(warned, area.notes, notes),
+        **request.doubts(analysis, warned, area.notes, notes),
         "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
     }
 
@@ -162,7 +162,8 @@ MOST_CLASSES = 8  # classes whose matrix fits a terminal
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the figures behind it, and every note."""
     several = "classes" in result
-    console.say(_sentence(result, several), style="bold")
+    console.say(_sentence(result, several) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     if several:
         _say_pairs(result)
     else:

@@ -116,7 +116,8 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
-        ranking = fl.compare_many(fits, request.X, request.y, **request.how)
+        analyses = {name: request.judged(model) for name, model in fits.items()}
+        ranking = fl.compare_many(analyses)
     rows = ranking.summary(level)
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
     pair = first_two.summary(level)
@@ -130,7 +131,7 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        "notes": request.all_notes(_new_warnings(warned, ranking.notes), ranking.notes),
+        **request.doubts(analyses[rows[0]["name"]], _new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
@@ -154,7 +155,8 @@ def _named(models: Models, request: Request) -> dict[str, Any]:
 
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
-    console.say(_sentence(result), style="bold")
+    console.say(_sentence(result) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     console.say_table(
         ("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval"),
         [

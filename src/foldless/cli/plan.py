@@ -134,8 +134,8 @@ def curve(request: Request, factors: tuple[float, ...], path: Path | None) -> di
     request.two_classes_only("plan")
     level = request.options.level
     with console.gathered_warnings() as warned:
-        model = request.fitted()
-        learning = fl.learning_curve(model, request.X, request.y, factors, **request.how)
+        analysis = request.judged()
+        learning = fl.learning_curve(analysis, factors=factors)
     answer = learning.summary(level)
 
     def draw(figure: Any) -> None:
@@ -145,14 +145,15 @@ def curve(request: Request, factors: tuple[float, ...], path: Path | None) -> di
         **request.facts(),
         **answer,
         "classifier": request.classifier_words,
-        "notes": request.all_notes(warned, answer["notes"]),
+        **request.doubts(analysis, warned, answer["notes"]),
         "picture": picture.write(path, draw),
     }
 
 
 def show_curve(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, and every note."""
-    console.say(_curve_sentence(result), style="bold")
+    console.say(_curve_sentence(result) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     interval = f"{words.percent(result['level'])} interval"
     console.say_table(
         ("rows", "times", "AUC", f"{interval}, today", "95 % half width then"),

@@ -163,11 +163,11 @@ def find_subjects(loaded: Loaded, features: tuple[str, ...], y: Any, options: Co
 
 
 def _ask(name: str, levels: int, rows: int) -> str:
-    quoted = shell_quoted(name)
+    groups, row_names, drop, keep = (f"--{option} {shell_quoted(name)}" for option in ("groups", "id", "drop", "keep"))
     return (
-        f"column '{name}' looks like the number of a subject: {levels} values in {rows} rows, and rows that "
-        f"share one agree in other columns. Use --groups {quoted} if so, --id {quoted} if it names rows, --drop {quoted} "
-        f"to leave it out, or --keep {quoted} if it is a measurement."
+        f"column '{name}' looks like the number of a subject: {levels} values in {rows} rows, and rows that share one "
+        f"agree in other columns. Use {groups} if so, {row_names} if it names rows, {drop} to leave it out, or {keep} "
+        f"if it is a measurement."
     )
 
 

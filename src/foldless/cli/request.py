@@ -12,6 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
+import foldless as fl
 from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, positive_of, roles_of
@@ -141,6 +142,10 @@ class Request:
         model = self.unfitted(self.options.model, self._strength) if model is None else model
         return fitted_or_refused(lambda: model.fit(self.X, self.y))
 
+    def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
+        """The analysis of the fitted classifier, or of a given one."""
+        return fl.analyse(self.fitted() if model is None else model, self.X, self.y, method=method, **self.how)
+
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
         return {
@@ -154,6 +159,17 @@ class Request:
     def all_notes(self, *more: Any) -> list[str]:
         """The notes of the reading and further ones, each once."""
         return list(dict.fromkeys([*self.notes, *(note for notes in more for note in notes)]))
+
+    def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
+        """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
+        findings = [finding for finding in analysis.findings if finding.level > 0]
+        notes = self.all_notes(*more)
+        new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
+        return {
+            "verdict": analysis.verdict,
+            "findings": [finding.summary() for finding in analysis.findings],
+            "notes": [*new, *notes],
+        }
 
     def class_counts(self, n_positive: int, n_negative: int) -> str:
         """Rows of each of two classes, in words."""
