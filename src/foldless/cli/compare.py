@@ -116,8 +116,7 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
-        analyses = {name: request.judged(model) for name, model in fits.items()}
-        ranking = fl.compare_many(analyses)
+        ranking = fl.compare_many(fits, request.X, request.y, **request.how)
     rows = ranking.summary(level)
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
     pair = first_two.summary(level)
@@ -131,7 +130,7 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        **request.doubts(analyses[rows[0]["name"]], _new_warnings(warned, ranking.notes), ranking.notes),
+        **request.doubts(request.judged(fits[rows[0]["name"]]), _new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
