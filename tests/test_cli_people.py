@@ -82,6 +82,15 @@ def test_text_and_gaps_are_prepared_in_one_line(tmp_path):
     assert answer(path, "--keep", "name")["n_features"] == 4
 
 
+def test_numbers_that_were_misread_are_neither_categories_nor_left_out(tmp_path):
+    """Limits of detection in four cells, and a mark for thousands: the user is asked, as before."""
+    y = np.arange(80) % 2
+    limit = ["<1.0" if k < 4 else f"{k / 7:.3f}" for k in range(80)]
+    result = run("auc", written(tmp_path, a=RNG.normal(size=80).round(3), crp=limit, y=y), "--target", "y", "--one-hot")
+    assert result.exit_code == 2
+    assert "limits instead of values in 'crp' (4 rows, such as '<1.0')" in result.stderr
+
+
 # ---- Subjects
 
 
@@ -147,8 +156,8 @@ def test_every_command_shows_the_verdict_of_the_report(tmp_path):
     for command, more in {"auc": [], "search": [], "plan": [], "compare": ["--models", "logistic,lda"]}.items():
         found = answer(path, *more, command=command)
         assert found["verdict"] == verdict
-        assert {"leak", "dependence"} <= {finding["name"] for finding in found["findings"]}
-        assert any("'known_later' alone orders" in note for note in found["notes"])
+        assert {"leak", "neighbours"} <= {finding["name"] for finding in found["findings"]}
+        assert any("alone orders nearly all pairs" in note for note in found["notes"])
         assert "Verdict: caution" in run(command, path, "--target", "y", *more).stdout.splitlines()[1]
 
 

@@ -40,7 +40,7 @@ PATTERNS = {
     LIMIT: r"^[<>≤≥]\s*=?\s*[-+]?\d[\d.,]*$",
     DATE: rf"^(?:(?:{DAY})(?:[T ].*)?|{CLOCK})$",
 }
-
+MISREAD = (STORED, GROUPED, DECIMAL, SIGNED, LIMIT)  # numbers, and the user knows which
 
 REMEDIES = {
     STORED: "store them as numbers in the file",
@@ -124,8 +124,9 @@ def refuse_unusable(
     """
     rows = len(loaded.X)
     unready = options.strict and not saved
-    texts = loaded.texts if unready and not options.one_hot else {}
-    looks = {name: look_at(column, loaded.marks) for name, column in texts.items()}
+    looks = {} if saved else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
+    if not unready or options.one_hot:  # categories, but never of numbers that were not read as such
+        looks = {name: text for name, text in looks.items() if text.kind in MISREAD and name not in options.keep}
     numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
     empty = numeric & (look.missing == rows)
     partly = numeric & ~empty
@@ -143,7 +144,7 @@ def refuse_unusable(
         ways = {advice(text, loaded.marks) for text in looks.values()}
         ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
         plain = problems.get(TEXT, {}) if options.id is None else {}
-        row_names = next((name for name in plain if texts[name].n_unique() == rows), None)
+        row_names = next((name for name in plain if loaded.texts[name].n_unique() == rows), None)
         raise InputError(_message(problems, ways, options.file, remedy, row_names))
 
 

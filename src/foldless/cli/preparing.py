@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from foldless.cli.columns import DATE, EMPTY, FEW_TEXTS, TEXT, Look, enumerated, look_at
+from foldless.cli.columns import DATE, EMPTY, FEW_TEXTS, TEXT, enumerated, look_at
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
-from foldless.tables.files.sheet import Loaded, Marks
+from foldless.tables.files.sheet import Loaded, Marks, parsed
 from foldless.words import counted, listed, shell_quoted
 
 MOST_LEVELS = 20  # a column of text with more levels holds names, codes or free text
@@ -27,6 +27,7 @@ class Prepared:
     left_out: dict[str, str] = field(default_factory=dict)  # by name, with the reason
     gaps: dict[str, int] = field(default_factory=dict)  # numbers that are filled in, by column
     indicated: tuple[str, ...] = ()  # columns with a second one that says "was missing"
+    strays: dict[str, str] = field(default_factory=dict)  # words among numbers, taken for gaps
 
     @property
     def words(self) -> str:
@@ -34,6 +35,8 @@ class Prepared:
         done = []
         if texts := self.loaded.texts:
             done.append(f"{counted(len(texts), 'column')} of text became categories: {listed(texts)}")
+        if self.strays:
+            done.append(f"words among numbers taken for gaps: {enumerated(self.strays)}")
         if self.gaps:
             total = counted(sum(self.gaps.values()), "gap")
             line = f"{total} in {counted(len(self.gaps), 'column')} filled with the median: {listed(self.gaps)}"
@@ -45,6 +48,9 @@ class Prepared:
 
 def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions, subjects: Subjects) -> Prepared:
     """Leave out what cannot be used, and find the gaps; with --strict everything stays, to be refused."""
+    strays: dict[str, str] = {}
+    if not options.strict:
+        loaded, strays = _with_strays_as_gaps(loaded, features, options.keep)
     left_out = dict.fromkeys(subjects.rows, "names the rows")
     left_out |= {} if options.strict else _useless(loaded, features, options.keep)
     gone = {*left_out, subjects.groups}
@@ -61,7 +67,23 @@ def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions,
     missing = np.isnan(loaded.X).sum(axis=0).tolist()
     gaps = {name: n for name, n in zip(names, missing, strict=True) if n and name not in loaded.texts}
     often = () if options.strict else tuple(name for name, n in gaps.items() if n >= FREQUENT_GAPS * len(loaded.X))
-    return Prepared(loaded, names, left_out, gaps, often)
+    return Prepared(loaded, names, left_out, gaps, often, strays)
+
+
+def _with_strays_as_gaps(
+    loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]
+) -> tuple[Loaded, dict[str, str]]:
+    """Columns of numbers with a few words, such as 'unknown', as numbers; and the words, by column."""
+    strays: dict[str, str] = {}
+    X, texts = loaded.X, dict(loaded.texts)
+    for k, name in enumerate(features):
+        if name in keep or name not in texts or texts[name].drop_nulls().n_unique() <= MOST_LEVELS:
+            continue
+        look = look_at(texts[name], loaded.marks)
+        if look.kind == TEXT and look.rows < FEW_TEXTS * (len(X) - texts[name].null_count()):
+            X[:, k] = parsed(texts.pop(name), loaded.marks).to_numpy()
+            strays[name] = look.words
+    return replace(loaded, texts=texts), strays
 
 
 def _useless(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -> dict[str, str]:
@@ -78,12 +100,10 @@ def _useless(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -
 
 def _no_category(column: Any, marks: Marks) -> str | None:
     levels = column.drop_nulls().n_unique()
-    if levels <= MOST_LEVELS:
-        return EMPTY if levels == 0 else None
-    look: Look = look_at(column, marks)
-    if look.kind == TEXT and look.rows >= FEW_TEXTS * (len(column) - column.null_count()):
-        return f"{levels} different texts"
-    return DATE if look.kind == DATE else f"{look.kind}: {look.words}"
+    kind = look_at(column, marks).kind if levels else EMPTY
+    if kind == TEXT:
+        return f"{levels} different texts" if levels > MOST_LEVELS else None
+    return kind if kind in (DATE, EMPTY) else None  # other kinds are numbers, and refused as misread
 
 
 # ---- Columns that name subjects: rows with the same value belong together.
@@ -141,7 +161,8 @@ def find_subjects(loaded: Loaded, features: tuple[str, ...], y: Any, options: Co
     levels: dict[str, int] = {}
     few = [np.unique(y, return_inverse=True)[1]]  # columns that subjects may have once and for all, such as sex
     for k, name in enumerate(features):
-        codes = None if name in options.keep else _coded(loaded, name, k)
+        dated = name in loaded.texts and look_at(loaded.texts[name], loaded.marks).kind != TEXT  # or misread numbers
+        codes = None if dated or name in options.keep else _coded(loaded, name, k)
         if codes is None:
             continue
         if 1 < codes.max() + 1 <= MOST_LEVELS and len(few) < WITNESSES:
