@@ -23,7 +23,7 @@ from data import alternating
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
     # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves; real tables prepared
-    "package lines": 25_150,
+    "package lines": 25_260,
     "package files": 130,
     "studies lines": 7_000,
     "files entered by auc_posterior": 25,

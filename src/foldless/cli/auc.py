@@ -27,7 +27,7 @@ RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
 EXAMPLES = """\b
 Examples:
   foldless auc patients.csv --target outcome
-  foldless auc patients.csv --target outcome --positive died --id patient --impute median --one-hot
+  foldless auc patients.csv --target outcome --positive died --groups patient --strict
   foldless auc genes.tsv --target subtype --log --model ridge --C 0.01 --level 0.9 --json
   foldless auc visits.parquet --target relapse --groups patient --prevalence 0.05 --out auc.png
   foldless auc patients.csv --target outcome --model-file model.skops
@@ -66,7 +66,7 @@ def auc(
     """Fit a linear classifier to FILE and say how good it will be on new rows.
 
     FILE is a table with a header line: CSV, TSV (also packed, .gz), Parquet, or a NumPy archive .npz with X and y. One
-    column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
+    column holds the classes; of the others, text becomes categories and gaps are filled. Every row is used for the fit, and the answer comes from that one
     fit. With three classes or more the AUC is the average over pairs of classes.
 
     Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
