@@ -71,8 +71,8 @@ class StreamedRequest(Request):
 
     def facts(self) -> dict[str, Any]:
         """As for a file in memory, but with a list of files."""
-        files = [str(path) for path in self.files]
-        return {"files": files, "target": self.target, "read_as": self.read_as, "scheduler": self.scheduler}
+        shared = {key: value for key, value in super().facts().items() if key != "file"}
+        return {"files": [str(path) for path in self.files], **shared, "scheduler": self.scheduler}
 
 
 @contextmanager
