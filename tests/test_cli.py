@@ -151,10 +151,10 @@ def test_text_answer(csv):
 def test_notes_are_visible_once(tmp_path):
     path = tmp_path / "data.csv"
     numbered = np.column_stack([np.arange(N), X])
-    path.write_text(table(rows=numbered, names=("id", "a", "b", "c")))
+    path.write_text(table(rows=numbered, names=("k", "a", "b", "c")))
     result = run("auc", path, "--target", "y")
-    assert result.stdout.count("warning: column 'id' numbers the rows") == 1
-    assert "warning: column" not in run("auc", path, "--target", "y", "--drop", "id").stdout
+    assert result.stdout.count("warning: column 'k' numbers the rows") == 1
+    assert "warning: column" not in run("auc", path, "--target", "y", "--drop", "k").stdout
 
 
 def test_chance_is_called_chance(tmp_path):
@@ -221,7 +221,7 @@ def assert_one_line(result, *expected):
 def test_bad_files(tmp_path, content, expected):
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
-    assert_one_line(run("auc", path, "--target", "y"), expected)
+    assert_one_line(run("auc", path, "--target", "y", "--strict"), expected)
 
 
 BAD_OPTIONS = {

@@ -147,7 +147,7 @@ FILES = {
 def test_bad_files(tmp_path, name, content, options, expected):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert_one_line(run("auc", path, "--target", "y", *options), expected)
+    assert_one_line(run("auc", path, "--target", "y", "--strict", *options), expected)
     assert files_in(tmp_path) == [name]
 
 
@@ -171,7 +171,7 @@ ARCHIVES = {
 @pytest.mark.parametrize(("arrays", "options", "expected"), ARCHIVES.values(), ids=ARCHIVES.keys())
 def test_bad_archives(tmp_path, arrays, options, expected):
     np.savez(tmp_path / "x.npz", **arrays)
-    assert_one_line(run("auc", tmp_path / "x.npz", *options), expected)
+    assert_one_line(run("auc", tmp_path / "x.npz", "--strict", *options), expected)
 
 
 FRAMES = {
@@ -185,7 +185,7 @@ FRAMES = {
 @pytest.mark.parametrize(("column", "expected"), FRAMES.values(), ids=FRAMES.keys())
 def test_bad_parquet(tmp_path, column, expected):
     pl.DataFrame({"a": X[:, 0], "z": column, "y": Y}).write_parquet(tmp_path / "x.parquet")
-    assert_one_line(run("auc", tmp_path / "x.parquet", "--target", "y"), expected)
+    assert_one_line(run("auc", tmp_path / "x.parquet", "--target", "y", "--strict"), expected)
 
 
 def test_parquet_without_rows(tmp_path):

@@ -91,27 +91,27 @@ def test_steps_are_inside_the_pipeline(tmp_path):
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     columns = ColumnTransformer([("n", numbers, ["b", "c", "gaps"]), ("w", words, ["place"])])
     model = make_pipeline(columns, LogisticRegression(**LOGISTIC)).fit(frame, Y)
-    assert found["auc"] == fl.auc_posterior(model, frame, Y).mean
+    who = pl.read_csv(path)["who"].to_numpy()  # it repeats: these are subjects
+    assert found["auc"] == pytest.approx(fl.auc_posterior(model, frame, Y, groups=who).mean, rel=1e-9)
     assert found["classifier"]["one_hot"] == ["place"]
-    assert any(
-        "filled with the median of their column: 1 in 1 column, most in 'gaps' (1 row)" in note
-        for note in found["notes"]
-    )
+    assert "1 gap in 1 column filled with the median: 'gaps'" in found["prepared"]
+    assert "rows with the same 'who' taken for one subject" in found["prepared"]
     assert any("column 'place' has no text in 1 row" in note for note in found["notes"])
-    assert any("60 rows share 30 values of 'who'" in note for note in found["notes"])
 
 
-def test_a_stray_word_is_told_under_one_hot(tmp_path):
+def test_a_stray_word_is_told(tmp_path):
     cells = [*map(str, range(N - 1)), "high"]
     (tmp_path / "x.csv").write_text(lines(z=cells))
-    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--one-hot")["notes"]
+    prepared = answered("auc", tmp_path / "x.csv", "--target", "y")["prepared"]
+    assert prepared.startswith("words among numbers taken for gaps: 'z' (1 row, such as 'high'); 1 gap in 1 column")
+    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--strict", "--one-hot")["notes"]
     assert any("'z' is text only because of 'high' (1 row)" in note for note in notes)
 
 
 def test_numbers_and_dates_are_told_under_one_hot(tmp_path):
-    """The user asked for words; that these hardly are any is said."""
+    """The user asked for these columns; that they hardly hold words is said."""
     (tmp_path / "x.csv").write_text(lines(z=["2020-01-01", "2020-01-02"] * (N // 2), w=["<5", "7"] * (N // 2)))
-    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--one-hot")["notes"]
+    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--keep", "z", "--keep", "w")["notes"]
     assert any("'z' holds dates or times" in note and "turn dates into numbers" in note for note in notes)
     assert any("'w' holds limits instead of values" in note for note in notes)
 

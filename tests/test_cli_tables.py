@@ -316,7 +316,7 @@ def test_a_number_that_may_stand_for_a_missing_value_is_reported(tmp_path):
 
 
 def test_a_column_of_row_names_is_suggested_for_the_id_option(tmp_path):
-    result = auc_of_text(tmp_path, table([0, 1], ids=True))
+    result = auc_of_text(tmp_path, table([0, 1], ids=True), "--strict")
     assert result.exit_code == 2
     assert "leave out with --id id" in result.stderr
 
@@ -325,5 +325,5 @@ def test_two_columns_of_row_names(tmp_path):
     """--id takes one; the other is left out."""
     text = table([0, 1], ids=True).replace("id,", "id,name,", 1).replace("\nP", "\nQ", 1)
     text = "\n".join([text.splitlines()[0], *(f"{line.split(',')[0]},N{line}" for line in text.splitlines()[1:])])
-    assert "leave out with --id id --drop name" in auc_of_text(tmp_path, text).stderr
-    assert "leave out with --drop name" in auc_of_text(tmp_path, text, "--id", "id").stderr
+    assert "leave out with --id id --drop name" in auc_of_text(tmp_path, text, "--strict").stderr
+    assert "leave out with --drop name" in auc_of_text(tmp_path, text, "--strict", "--id", "id").stderr

@@ -94,7 +94,7 @@ def test_models_of_one_column_are_the_same(tmp_path):
     assert result.exit_code == 0, result.output
     assert "rank all rows alike: their AUCs on new rows are the same" in result.stdout
     assert "better with probability" not in result.stdout
-    assert "--positive chooses" in result.stdout
+    assert "The positive class is 'ill' (by its name)." in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_refused_in_one_line(case, tmp_path, monkeypatch):
     name, content, expected = REFUSED[case]
     content = content() if callable(content) else content
     Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    result = run("auc", name, "--target", "y")
+    result = run("auc", name, "--target", "y", "--strict")
     assert result.exit_code == 2, result.output
     assert result.stdout == ""
     assert result.stderr.startswith("foldless: ")

@@ -12,7 +12,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture, streamed
-from foldless.cli.models import method_for, method_option, model_file_option
+from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import (
     SHARE,
     CommandOptions,
@@ -27,7 +27,7 @@ RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
 EXAMPLES = """\b
 Examples:
   foldless auc patients.csv --target outcome
-  foldless auc patients.csv --target outcome --positive died --id patient --impute median --one-hot
+  foldless auc patients.csv --target outcome --positive died --groups patient --strict
   foldless auc genes.tsv --target subtype --log --model ridge --C 0.01 --level 0.9 --json
   foldless auc visits.parquet --target relapse --groups patient --prevalence 0.05 --out auc.png
   foldless auc patients.csv --target outcome --model-file model.skops
@@ -66,9 +66,9 @@ def auc(
     """Fit a classifier to FILE and say how good it will be on new rows.
 
     FILE is a table with a header line: CSV, TSV (also packed, .gz), Parquet, or a NumPy archive .npz with X and y. One
-    column holds the classes, the others numbers. Every row is used for the fit, and the answer comes from that one
-    fit; l1, forest and boosting are fitted 20 more times, on parts of the rows. With three classes or more the AUC is
-    the average over pairs of classes.
+    column holds the classes; of the others, text becomes categories and gaps are filled. Every row is used for the
+    fit, and the answer comes from that one fit; l1, forest and boosting are fitted 20 more times, on parts of the
+    rows. With three classes or more the AUC is the average over pairs of classes.
 
     Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
     and may be larger than memory; --stream and --scheduler read a single file this way. Tables read in blocks need two
@@ -92,9 +92,7 @@ def answer(
         request.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
-        model = request.fitted()
-        method = method_for(method, model)
-        analysis = fl.analyse(model, request.X, request.y, method=method, **request.how)
+        analysis = request.judged(method=method)
         area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
         more, notes = (
             _two_classes(request, analysis, prevalence, threshold) if two else (_several_classes(area, level), ())
@@ -112,7 +110,7 @@ def answer(
         "high": high,
         "sd": area.sd,
         "prob_above_chance": area.prob_above(0.5),
-        "notes": request.all_notes(warned, area.notes, notes),
+        **request.doubts(analysis, warned, area.notes, notes),
         "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
     }
 
@@ -165,7 +163,8 @@ MOST_CLASSES = 8  # classes whose matrix fits a terminal
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the figures behind it, and every note."""
     several = "classes" in result
-    console.say(_sentence(result, several), style="bold")
+    console.say(_sentence(result, several) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     if several:
         _say_pairs(result)
     else:
@@ -206,10 +205,9 @@ def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str,
         "probability that AUC > 0.5": words.rate(result["prob_above_chance"]),
         **({} if several else _rate_facts(result)),
         "rows": rows,
-        **request.group_facts(),
         "classifier": request.classifier_words,
         "method": f"{result['method']}   ({METHODS[result['method']]})",
-        "read as": result["read_as"],
+        **request.table_facts(),
     }
 
 

@@ -40,7 +40,7 @@ PATTERNS = {
     LIMIT: r"^[<>≤≥]\s*=?\s*[-+]?\d[\d.,]*$",
     DATE: rf"^(?:(?:{DAY})(?:[T ].*)?|{CLOCK})$",
 }
-
+MISREAD = (STORED, GROUPED, DECIMAL, SIGNED, LIMIT)  # numbers, and the user knows which
 
 REMEDIES = {
     STORED: "store them as numbers in the file",
@@ -107,7 +107,6 @@ def _thousands(example: str, marks: Marks) -> str:
 CELLS = 2**22  # cells that are looked at in one go
 MISSING_CODES = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0, 99999.0)
 FEW_TEXTS = 0.5  # a column of text with a smaller share of cells that are not numbers gets a note
-MANY_CATEGORIES = 0.5  # a column of text with more different values than this share of the rows gets a note
 
 
 def look_at_numbers(X: Any, y: Any) -> ColumnLook:
@@ -124,7 +123,10 @@ def refuse_unusable(
     A saved model deals with missing values and with text in its own way.
     """
     rows = len(loaded.X)
-    looks = {} if saved or options.one_hot else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
+    unready = options.strict and not saved
+    looks = {} if saved else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
+    if not unready or options.one_hot:  # categories, but never of numbers that were not read as such
+        looks = {name: text for name, text in looks.items() if text.kind in MISREAD and name not in options.keep}
     numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
     empty = numeric & (look.missing == rows)
     partly = numeric & ~empty
@@ -134,15 +136,15 @@ def refuse_unusable(
     for name, kind in loaded.strange.items():
         problems.setdefault(kind, {})[name] = ""
     problems[EMPTY] = {name: "" for name, bad in zip(names, empty, strict=True) if bad}
-    problems[MISSING] = {} if saved or options.impute else rows_by_column(look.missing * partly, names)
+    problems[MISSING] = rows_by_column(look.missing * partly, names) if unready and not options.impute else {}
     problems[INFINITE] = rows_by_column(look.infinite * partly, names)
     problems[NEGATIVE] = rows_by_column(look.negative * partly, names) if options.log else {}
     problems = {kind: columns for kind, columns in problems.items() if columns}
     if problems:
         ways = {advice(text, loaded.marks) for text in looks.values()}
         ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
-        texts = problems.get(TEXT, {}) if options.id is None else {}
-        row_names = next((name for name in texts if loaded.texts[name].n_unique() == rows), None)
+        plain = problems.get(TEXT, {}) if options.id is None else {}
+        row_names = next((name for name in plain if loaded.texts[name].n_unique() == rows), None)
         raise InputError(_message(problems, ways, options.file, remedy, row_names))
 
 
@@ -156,10 +158,6 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
     notes = []
     for name, column in texts.items():
         look = look_at(column, marks)
-        categories = column.n_unique()
-        if categories > max(20, MANY_CATEGORIES * len(column)):
-            use_id = f"use --id {shell_quoted(name)}"
-            notes.append(f"column '{name}' has {categories} different texts; if it names the rows, {use_id}.")
         if look.kind != TEXT:
             notes.append(
                 f"column '{name}' holds {look.kind} ({look.words}), and each became a category of its own: "
@@ -176,18 +174,9 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
     return notes
 
 
-def notes_on_numbers(loaded: Loaded, look: ColumnLook, names: tuple[str, ...], imputed: bool) -> list[str]:
-    """Columns that count the rows, and how much was filled in."""
-    notes = notes_on_numbering(look, names) + _notes_on_codes(loaded.X, names)
-    missing = look.missing * np.array([imputed and name not in loaded.texts for name in names])
-    if missing.any():
-        worst = int(missing.argmax())
-        notes.append(
-            f"missing values were filled with the median of their column: {int(missing.sum())} in "
-            f"{counted(int(np.count_nonzero(missing)), 'column')}, most in '{names[worst]}' "
-            f"({counted(int(missing[worst]), 'row')})."
-        )
-    return notes
+def notes_on_numbers(loaded: Loaded, look: ColumnLook, names: tuple[str, ...]) -> list[str]:
+    """Columns that count the rows, and numbers that may stand for missing values."""
+    return notes_on_numbering(look, names) + _notes_on_codes(loaded.X, names)
 
 
 def notes_on_numbering(look: ColumnLook, names: tuple[str, ...]) -> list[str]:
@@ -222,7 +211,7 @@ def _notes_on_codes(X: Any, names: tuple[str, ...]) -> list[str]:
                 marked[names[k]] = f"{end[k]:g} in {counted(times, 'row')}"
     if not marked:
         return []
-    return [f"{enumerated(marked)}: if that stands for a missing value, empty those cells and use --impute median."]
+    return [f"{enumerated(marked)}: if that stands for a missing value, empty those cells."]
 
 
 def _message(
@@ -344,6 +333,43 @@ def chosen_label(y: Any, text: str) -> Any:
     raise InputError(f"--positive {text!r} is not in the target column: choose one of {listed(labels)}.")
 
 
+# What the positive class is often called, and the other one; between blanks.
+POSITIVE_NAMES = (
+    " 1 case cases yes y true t positive pos died dead death deceased disease diseased sick ill malignant cancer "
+    "abnormal event relapse recurrence recurred progression failure failed default churn fraud spam demented patient "
+    "affected responder mutant present "
+)
+NEGATIVE_NAMES = (
+    " 0 -1 control controls ctrl no n false f negative neg alive survived survivor healthy benign normal none "
+    "absent censored ham unaffected nonresponder wildtype "
+)
+NEGATIONS = ("non", "not", "no", "un", "without")
+
+
+def positive_of(sizes: Mapping[Any, int]) -> tuple[Any, str]:
+    """The positive one of two classes and the reason: a known word, else the rarer class, else the later one.
+
+    >>> positive_of({"case": 50, "control": 20}), positive_of({"good": 70, "bad": 30})
+    (('case', 'by its name'), ('bad', 'the rarer class'))
+    """
+    first, last = sorted(sizes)
+    leaning = _leaning(first, last) - _leaning(last, first)
+    if leaning:
+        return (first if leaning > 0 else last), "by its name"
+    if sizes[first] != sizes[last]:
+        return min(first, last, key=lambda label: sizes[label]), "the rarer class"
+    return last, "the later of two equally frequent classes"
+
+
+def _leaning(label: Any, other: Any) -> int:
+    """Above 0 for the name of a positive class, below 0 for that of a negative one; '0_no' is read as 'no'."""
+    one, two = (re.sub(r"^\d+[\s_.:)-]+", "", str(v).strip().casefold()) for v in (label, other))
+    if any(one == f"{word}{gap}{two}" for word in NEGATIONS for gap in ("", " ", "-", "_")):
+        return -1
+    # 1 is positive beside 0 and -1 only: beside 2 it may be either.
+    return 0 if {one, two} == {"1", "2"} else (f" {one} " in POSITIVE_NAMES) - (f" {one} " in NEGATIVE_NAMES)
+
+
 # ---- Which column is the target, which names rows or groups, which are left out, and which are features.
 
 
@@ -371,7 +397,7 @@ def roles_of(source: Sheet, options: CommandOptions) -> Roles:
             f"Missing option '--target': the column with the classes. {options.file} has {both_ends(source.names)}."
         )
     special = {"--target": target, "--groups": options.groups, "--id": options.id}
-    for name in (*special.values(), *options.drop):
+    for name in (*special.values(), *options.drop, *options.keep):
         if name is not None:
             _known(name, source, options.file)
     _refuse_two_roles(special, options.drop)

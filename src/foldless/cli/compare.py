@@ -133,7 +133,7 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        "notes": request.all_notes(_new_warnings(warned, ranking.notes), ranking.notes),
+        **request.doubts(request.judged(fits[rows[0]["name"]]), _new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
@@ -157,7 +157,8 @@ def _named(models: Models, request: Request) -> dict[str, Any]:
 
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
-    console.say(_sentence(result), style="bold")
+    console.say(_sentence(result) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     console.say_table(
         ("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval"),
         [
@@ -218,8 +219,7 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     return {
         **facts,
         "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-        **request.group_facts(),
         "columns": request.columns_words,
         "method": result["method"],
-        "read as": result["read_as"],
+        **request.table_facts(),
     }

@@ -30,6 +30,15 @@ def say(text: str, style: str = "") -> None:
     stdout().print(visible(text), style=style or None, markup=False, emoji=False)
 
 
+VERDICTS = {"trust": "green", "caution": "yellow", "do not use": "red"}
+
+
+def say_verdict(verdict: str) -> None:
+    """The verdict, below the sentence that it is about; the warnings at the end give the reasons."""
+    reasons = "nothing speaks against this answer" if verdict == "trust" else "for the reasons at the end"
+    say(f"Verdict: {verdict} ({reasons}).", style=f"bold {VERDICTS[verdict]}")
+
+
 def say_notes(notes: Iterable[str]) -> None:
     """Each note as a visible warning line."""
     from rich.markup import escape

@@ -114,12 +114,14 @@ class Preparation:
     impute: str | None = None
     numbers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    indicated: tuple[str, ...] = ()  # columns with a second one that says "was missing"
 
     def pipeline(self, classifier: Any) -> Any:
         """Unfitted: the steps, and the classifier at the end."""
         from sklearn.pipeline import make_pipeline
 
-        steps = [self._columns()] if self.texts else self._steps()
+        dense_only = type(classifier).__name__ == "LinearDiscriminantAnalysis"
+        steps = [self._columns(dense_only)] if self.texts or self.indicated else self._steps()
         return make_pipeline(*steps, classifier)
 
     @property
@@ -137,16 +139,23 @@ class Preparation:
         steps += [FunctionTransformer(np.log1p, feature_names_out="one-to-one")] if self.log else []
         return steps + ([StandardScaler()] if self.standardize else [])
 
-    def _columns(self) -> Any:
+    def _columns(self, dense: bool) -> Any:
         from sklearn.compose import ColumnTransformer
+        from sklearn.impute import MissingIndicator
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import OneHotEncoder
 
         steps = self._steps()
-        parts = [("numbers", make_pipeline(*steps) if steps else "passthrough", list(self.numbers))]
-        encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-        parts = [part for part in parts if part[2]] + [("words", encoder, list(self.texts))]
-        return ColumnTransformer(parts, verbose_feature_names_out=False)
+        parts = (
+            ("numbers", make_pipeline(*steps) if steps else "passthrough", list(self.numbers)),
+            ("gaps", MissingIndicator(features="all"), list(self.indicated)),
+            ("words", OneHotEncoder(handle_unknown="ignore"), list(self.texts)),
+        )
+        return ColumnTransformer(
+            [part for part in parts if part[2]],
+            verbose_feature_names_out=False,
+            sparse_threshold=0 if dense else 0.3,
+        )
 
 
 # ---- A fitted model from a file: read with skops, which builds nothing that it does not know. Never unpickled.

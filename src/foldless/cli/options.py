@@ -126,7 +126,9 @@ class CommandOptions:
 
     file: Path
     target: str | None = option("The column with the classes; in an .npz file an array, y by default.", **COLUMN)
-    positive: str | None = option("The positive class; by default the last in sorted order.", metavar="LABEL")
+    positive: str | None = option(
+        "The positive class; by default by name (case, yes, 1), else the rarer.", metavar="LABEL"
+    )
     drop: tuple[str, ...] = option("A column to leave out; may be given several times.", multiple=True, **COLUMN)
     id: str | None = option("A column that names the rows: left out, and searched for duplicates.", **COLUMN)
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
@@ -142,8 +144,12 @@ class CommandOptions:
     )
     standardize: bool = option("Scale columns to unit variance.", flag="--standardize/--no-standardize", default=True)
     log: bool = option("Use log(1 + x) of the columns, as for counts and intensities.", is_flag=True)
-    impute: str | None = option("Fill missing numbers with the column's median.", type=click.Choice(["median"]))
-    one_hot: bool = option("Turn each column of text into one column per value.", is_flag=True)
+    strict: bool = option("Refuse text and missing values instead of preparing them.", is_flag=True)
+    keep: tuple[str, ...] = option(
+        "A column to use although it has many texts, or looks like a subject's number.", multiple=True, **COLUMN
+    )
+    impute: str | None = option("With --strict: fill missing numbers with medians.", type=click.Choice(["median"]))
+    one_hot: bool = option("With --strict: turn columns of text into one column per value.", is_flag=True)
     sep: str | None = option("Separator, if the guess is wrong: , ; tab |", metavar="MARK", callback=as_separator)
     encoding: str | None = option("Encoding, if the guess is wrong.", metavar="NAME", callback=as_encoding)
     decimal: str | None = option("Decimal mark, if the guess is wrong.", type=click.Choice([".", ","]))

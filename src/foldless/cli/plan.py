@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from foldless.cli.options import (
     refuse_given,
     refuse_wrong_strength,
 )
-from foldless.cli.request import read_file
+from foldless.cli.request import Request, read_file
 
 EXAMPLES = """\b
 Examples:
@@ -70,7 +71,9 @@ def plan(
         console.say_result(study(options.level, wanted), options.as_json, show_study)
         return
     refuse_wrong_strength(ctx, options)
-    console.say_result(curve(options, factors, out), options.as_json, show_curve)
+    path = picture.writable_path(out)
+    request = read_file(options)
+    console.say_result(curve(request, factors, path), options.as_json, partial(show_curve, request=request))
 
 
 def _refuse_mixture(ctx: click.Context, has_file: bool) -> None:
@@ -126,38 +129,38 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
 # ---- More rows of a file.
 
 
-def curve(options: CommandOptions, factors: tuple[float, ...], out: Path | None) -> dict[str, Any]:
+def curve(request: Request, factors: tuple[float, ...], path: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
-    path = picture.writable_path(out)
-    request = read_file(options)
     request.two_classes_only("plan")
+    level = request.options.level
     with console.gathered_warnings() as warned:
-        model = request.fitted()
-        learning = fl.learning_curve(model, request.X, request.y, factors, **request.how)
-    answer = learning.summary(options.level)
+        analysis = request.judged()
+        learning = fl.learning_curve(analysis, factors=factors)
+    answer = learning.summary(level)
 
     def draw(figure: Any) -> None:
-        fl.LearningCurveDisplay.from_curve(learning, level=options.level, ax=figure.subplots())
+        fl.LearningCurveDisplay.from_curve(learning, level=level, ax=figure.subplots())
 
     return {
         **request.facts(),
         **answer,
         "classifier": request.classifier_words,
-        "notes": request.all_notes(warned, answer["notes"]),
+        **request.doubts(analysis, warned, answer["notes"]),
         "picture": picture.write(path, draw),
     }
 
 
-def show_curve(result: dict[str, Any]) -> None:
+def show_curve(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, and every note."""
-    console.say(_curve_sentence(result), style="bold")
+    console.say(_curve_sentence(result) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     interval = f"{words.percent(result['level'])} interval"
     console.say_table(
         ("rows", "times", "AUC", f"{interval}, today", "95 % half width then"),
         [_cells(point) for point in result["points"]],
     )
     noise = f"{result['noise_share']:.2f} of the variance of the scores"
-    console.say_facts({"training noise": noise, "classifier": result["classifier"], "read as": result["read_as"]})
+    console.say_facts({"training noise": noise, "classifier": result["classifier"], **request.table_facts()})
     console.say_ending(result["notes"], result["picture"])
 
 

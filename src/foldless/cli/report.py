@@ -13,7 +13,7 @@ import foldless as fl
 from foldless.cli import console
 from foldless.cli.models import method_for, method_option, model_file_option
 from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
-from foldless.cli.request import read
+from foldless.cli.request import Request, read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
 
@@ -64,6 +64,7 @@ def report(
     request = read(ctx, options, model_file)
     with console.gathered_warnings() as warned:
         model = request.fitted()
+    prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)
     page = fl.report(
         model,
         request.X,
@@ -76,12 +77,12 @@ def report(
         title=title,
         data_name=options.file.name,
         command=shlex.join(["foldless", *sys.argv[1:]]),
-        notes=[f"The file was read as: {request.read_as}.", *request.notes, *warned],
+        notes=[f"The file was read as: {request.read_as}.", *prepared, *request.notes, *warned],
         seed=options.seed,
         search=not no_search,
         progress=_progress,
     )
-    _show(page, options, out)
+    _show(page, request, out)
 
 
 def _progress(what: str) -> None:
@@ -90,13 +91,15 @@ def _progress(what: str) -> None:
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
-def _show(page: Any, options: CommandOptions, out: Path | None) -> None:
+def _show(page: Any, request: Request, out: Path | None) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
-    if options.as_json:
+    if request.options.as_json:
         console.say_json({**page.summary(), "page": None if out is None else str(out)})
         return
-    console.say(str(page.summary()["sentence"]), style="bold")
+    console.say(str(page.summary()["sentence"]) + request.positive_words, style="bold")
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
+    if request.prepared:
+        console.say(f"Prepared: {request.prepared}.")
     console.say(str(out))

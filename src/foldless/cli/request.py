@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,20 @@ from typing import Any
 import click
 import numpy as np
 
+import foldless as fl
 from foldless import words
 from foldless.cli import columns
-from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, roles_of
-from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, refuse_endless
+from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, positive_of, roles_of
+from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
+from foldless.cli.preparing import Prepared, Subjects, find_subjects, prepared
 from foldless.errors import FoldlessError, InputError
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
 
 MISSING_WORD = "(missing)"
-OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot")
+OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot", "strict", "keep")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,25 +42,41 @@ class Request:
     read_as: str  # how the file was read, in words
     notes: tuple[str, ...]  # what to know about the reading
     saved: SavedModel | None = None  # a fitted model that takes the place of the one that would be fitted
+    prepared: str = ""  # what was done to the table, in one line
 
     @property
     def labels(self) -> list[Any]:
         """The classes, sorted."""
         return sorted(set(self.y.tolist()))
 
+    @property
+    def sizes(self) -> dict[Any, int]:
+        """Rows of each class."""
+        return Counter(self.y.tolist())
+
     @cached_property
     def classes(self) -> list[Any]:
         """The classes; of two, the positive one last."""
         labels = self.labels
-        return labels[::-1] if len(labels) == 2 and self.positive == labels[0] else labels
+        return labels[::-1] if self.positive == labels[0] else labels
 
     @cached_property
+    def _positive(self) -> tuple[Any, str]:
+        if self.options.positive is not None:
+            self.two_classes_only("--positive")
+            return chosen_label(np.array(self.labels), self.options.positive), "by --positive"
+        return positive_of(self.sizes) if len(self.labels) == 2 else (None, "")
+
+    @property
     def positive(self) -> Any:
-        """The positive label if the user named one."""
-        if self.options.positive is None:
-            return None
-        self.two_classes_only("--positive")
-        return chosen_label(np.array(self.labels), self.options.positive)
+        """The positive one of two classes: the one that the user named, or the one that is likely meant."""
+        return self._positive[0]
+
+    @property
+    def positive_words(self) -> str:
+        """Which class is the positive one, and why, for the end of the first line; empty for more than two."""
+        label, why = self._positive
+        return "" if label is None else f" The positive class is '{label}' ({why})."
 
     @property
     def how(self) -> dict[str, Any]:
@@ -123,26 +142,49 @@ class Request:
         model = self.unfitted(self.options.model, self._strength) if model is None else model
         return fitted_or_refused(lambda: model.fit(self.X, self.y))
 
+    def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
+        """The analysis of the fitted classifier, or of a given one."""
+        model = self.fitted() if model is None else model
+        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **self.how)
+
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
-        return {"file": str(self.options.file), "target": self.target, "read_as": self.read_as}
+        return {
+            "file": str(self.options.file),
+            "target": self.target,
+            "read_as": self.read_as,
+            "groups": self.options.groups,
+            "prepared": self.prepared,
+        }
 
     def all_notes(self, *more: Any) -> list[str]:
         """The notes of the reading and further ones, each once."""
         return list(dict.fromkeys([*self.notes, *(note for notes in more for note in notes)]))
 
+    def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
+        """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
+        findings = [finding for finding in analysis.findings if finding.level > 0]
+        notes = self.all_notes(*more)
+        new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
+        return {
+            "verdict": analysis.verdict,
+            "findings": [finding.summary() for finding in analysis.findings],
+            "notes": [*new, *notes],
+        }
+
     def class_counts(self, n_positive: int, n_negative: int) -> str:
         """Rows of each of two classes, in words."""
         negative, positive = self.classes
-        # Of two words, either may be meant as the positive one.
-        hint = "; --positive chooses" if isinstance(positive, str) and self.positive is None else ""
-        return f"{n_positive} '{positive}' (positive{hint}), {n_negative} '{negative}' (negative)"
+        return f"{n_positive} '{positive}' (positive), {n_negative} '{negative}' (negative)"
 
-    def group_facts(self) -> dict[str, str]:
-        """How many groups there are, where the user named some."""
-        if self.groups is None:
-            return {}
-        return {"groups": f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"}
+    def table_facts(self) -> dict[str, str]:
+        """How many groups there are, what was done to the table, and how it was read."""
+        groups = {} if self.groups is None else {"groups": self._group_words}
+        return {**groups, **({"prepared": self.prepared} if self.prepared else {}), "read as": self.read_as}
+
+    @property
+    def _group_words(self) -> str:
+        return f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"
 
 
 def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
@@ -163,27 +205,55 @@ def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -
 
 
 def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Request:
-    """Read the file, refuse what cannot be used, and describe what is left."""
+    """Read the file, find its subjects, prepare its columns, refuse what cannot be used, and describe what is left."""
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
         features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, options.file)
         loaded = source.load(features)
         y = labels_of(source.column(roles.target), roles.target)
+        able = saved is not None
+        found = Subjects() if able else find_subjects(loaded, features, y, options)
+        options, line = _with_subjects(source, options, found, len(set(y.tolist())) == 2)
+        roles = replace(roles, groups=options.groups, id=options.id)
         groups = _groups(source, roles)
-        look, able = columns.look_at_numbers(loaded.X, y), saved is not None
+        ready = Prepared(loaded, features) if able else prepared(loaded, features, options, found)
+        loaded, features = ready.loaded, ready.features
+        look = columns.look_at_numbers(loaded.X, y)
         columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
         notes = [*_notes(source, roles), *unused, *notes_on_labels(y, roles.target)]
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
-    notes += columns.notes_on_numbers(loaded, look, features, options.impute is not None)
-    framed = loaded.texts or (saved is not None and saved.names is not None)
+    notes += columns.notes_on_numbers(loaded, look, features)
+    framed = loaded.texts or ready.indicated or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
-    numbers = tuple(name for name in features if name not in loaded.texts)
-    steps = Preparation(options.standardize, options.log, options.impute, numbers, tuple(loaded.texts))
-    request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved)
+    done, steps = "; ".join(filter(None, (line, ready.words))), _steps(options, ready)
+    request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done)
     if groups is not None:
         request.two_classes_only("--groups")
     return request
+
+
+def _steps(options: CommandOptions, ready: Prepared) -> Preparation:
+    numbers = tuple(name for name in ready.features if name not in ready.loaded.texts)
+    impute = options.impute or ("median" if ready.gaps else None)
+    texts = tuple(ready.loaded.texts)
+    return Preparation(options.standardize, options.log, impute, numbers, texts, ready.indicated)
+
+
+def _with_subjects(
+    source: sheet.Sheet, options: CommandOptions, found: Subjects, two_classes: bool
+) -> tuple[CommandOptions, str]:
+    """The options with the subjects as groups, and a line that says so."""
+    name = found.groups or (options.id if options.groups is None else None)
+    if name is None or not _repeats(source.column(name)):
+        return options, ""
+    if not two_classes:  # which groups are for; a note tells of the repeats
+        return replace(options, id=name), ""
+    return replace(options, groups=name), f"rows with the same '{name}' taken for one subject, as with --groups"
+
+
+def _repeats(column: Any) -> bool:
+    return bool(column.null_count() == 0 and 2 < column.n_unique() < len(column))
 
 
 def _groups(source: sheet.Sheet, roles: Roles) -> Any:

@@ -89,6 +89,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:
         fitted_or_refused(lambda: search.fit(request.X, request.y, groups=request.groups), "classifiers")
+        analysis = request.judged(search.best_estimator_)
     best = search.best_posterior_
     low, high = best.interval(request.options.level)
     result = {
@@ -107,7 +108,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
         "high": high,
         "optimism": search.optimism_,
         "method": best.method,
-        "notes": request.all_notes(warned, best.notes),
+        **request.doubts(analysis, warned, best.notes),
     }
     return result, search
 
@@ -123,7 +124,8 @@ def _candidates(search: Any, name: str) -> list[dict[str, Any]]:
 
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the candidates, and every note."""
-    console.say(_sentence(result), style="bold")
+    console.say(_sentence(result) + request.positive_words, style="bold")
+    console.say_verdict(result["verdict"])
     parameter, interval = result["parameter"], f"{words.percent(result['level'])} interval"
     console.say_table((parameter, "AUC", interval, ""), [_cells(row, result["chosen"]) for row in result["candidates"]])
     console.say_facts(_facts(result, request))
@@ -156,5 +158,5 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
         "rows": rows,
         "classifier": f"{CLASSIFIERS[request.options.model].title}; {request.columns_words}",
         "method": result["method"],
-        "read as": result["read_as"],
+        **request.table_facts(),
     }

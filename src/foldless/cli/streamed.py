@@ -32,6 +32,8 @@ IN_MEMORY = {
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
+    "strict": "blocks are always read so",
+    "keep": "every column is kept that is not dropped",
     "one_hot": "turn words into numbers in the files first, or leave them out with --drop",
 }
 
@@ -49,14 +51,19 @@ scheduler_option = click.option(
 class StreamedRequest(Request):
     """A request whose X is a source of blocks, with the labels in it."""
 
-    two_labels: tuple[Any, ...] = ()  # sorted
+    label_sizes: tuple[tuple[Any, int], ...] = ()  # rows of each of the two classes, sorted by class
     files: tuple[Path, ...] = ()
     scheduler: str | None = None  # address of the cluster that reads the files
 
     @property
     def labels(self) -> list[Any]:
         """The two classes, sorted."""
-        return list(self.two_labels)
+        return [label for label, _ in self.label_sizes]
+
+    @property
+    def sizes(self) -> dict[Any, int]:
+        """Rows of each class."""
+        return dict(self.label_sizes)
 
     def fitted(self, model: Any = None) -> Any:
         """The one fit, by Newton steps of one pass each."""
@@ -64,8 +71,8 @@ class StreamedRequest(Request):
 
     def facts(self) -> dict[str, Any]:
         """As for a file in memory, but with a list of files."""
-        files = [str(path) for path in self.files]
-        return {"files": files, "target": self.target, "read_as": self.read_as, "scheduler": self.scheduler}
+        shared = {key: value for key, value in super().facts().items() if key != "file"}
+        return {"files": [str(path) for path in self.files], **shared, "scheduler": self.scheduler}
 
 
 @contextmanager
@@ -85,7 +92,7 @@ def opened(
     unfit = {name: kind for one in reversed(sheets) for name, kind in one.unfit(roles.features).items()}
     _refuse_columns({kind: {name: "" for name, k in unfit.items() if k == kind} for kind in unfit.values()}, files)
     with _reading(files, scheduler) as readers:
-        meaning = _meaning(binary.count_values(sheets, roles.target), roles.target)
+        meaning, sizes = _meaning(binary.count_values(sheets, roles.target), roles.target)
         rows = fl.streaming.open_files(
             _absolute(files), roles.target, drop=roles.unused, meaning=meaning, spread=scheduler is not None
         )
@@ -102,7 +109,7 @@ def opened(
             preparation=Preparation(options.standardize, numbers=roles.features),
             read_as=f"{counted(len(files), 'Parquet file')}, streamed{readers}",
             notes=(*roles.notes, *_id_notes(sheets, roles), *columns.notes_on_numbering(look, roles.features)),
-            two_labels=tuple(sorted(set(meaning.values()))),
+            label_sizes=tuple(sorted(sizes.items())),
             files=files,
             scheduler=scheduler,
         )
@@ -142,8 +149,8 @@ def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]
     )
 
 
-def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
-    """The label of each value of the target, the same as for a file in memory; refused unless there are two."""
+def _meaning(values: binary.Values, target: str) -> tuple[dict[Any, Any], Counter[Any]]:
+    """The label of each value of the target, as for a file in memory, and its rows; refused unless there are two."""
     columns.refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
     texts = list(values.rows)
     labels = dict(zip(texts, as_numbers(texts).tolist(), strict=True))
@@ -156,7 +163,7 @@ def _meaning(values: binary.Values, target: str) -> dict[Any, Any]:
             f"that is read in blocks needs two: keep the rows of two classes, or join some of them."
         )
     columns.refuse_rare(sizes, target)
-    return {value: labels[text] for value, text in values.texts.items()}
+    return {value: labels[text] for value, text in values.texts.items()}, sizes
 
 
 def _id_notes(sheets: tuple[binary.ParquetSheet, ...], roles: Roles) -> list[str]:

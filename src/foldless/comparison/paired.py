@@ -137,13 +137,13 @@ class _Model:
 
         Estimated from the pairs with one row of each class.
         """
-        norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in m.influence)) for m in (self, other)]
+        of_a, of_b = influences = _on_common_rows(self, other)
+        norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in each)) for each in influences]
         shares = [np.sqrt(m.statistic.noise_share) for m in (self, other)]
         if min(norms) == 0:
             return 0.0, 0.0, 0.0
-        (a1, a0), (b1, b0) = self.influence, other.influence
-        both = float(np.vdot(a1, b0)) + float(np.vdot(b1, a0))
-        own = [2 * float(np.vdot(*m.influence)) for m in (self, other)]
+        both = float(np.vdot(of_a[0], of_b[1])) + float(np.vdot(of_b[0], of_a[1]))
+        own = [2 * float(np.vdot(*each)) for each in influences]
         shared = both / (norms[0] * norms[1]) * shares[0] * shares[1]
         return shared, *(max(o, 0.0) * (s / n) ** 2 for o, s, n in zip(own, shares, norms, strict=True))
 
@@ -263,6 +263,18 @@ def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
     covariance = float(np.sum(df * np.sqrt(parts[0] * parts[1]) * np.array(alike)))
     total = float(np.sqrt(np.sum(df * parts[0]) * np.sum(df * parts[1])))
     return float(np.clip(covariance / total, -1.0, 1.0)) if total > 0 else 0.0
+
+
+def _on_common_rows(a: _Model, b: _Model) -> list[tuple[Floats, Floats]]:
+    """The influences of both among the rows that both samples hold: each adds the rows that are influential in it."""
+    if a.removed.groups is not None:  # groups are drawn alike
+        return [a.influence, b.influence]
+    parts = [(m.removed.sampled1, m.removed.sampled0) for m in (a, b)]
+    common = [np.intersect1d(x, y, return_indices=True)[1:] for x, y in zip(*parts, strict=True)]
+    return [
+        (m.influence[0][np.ix_(*places)], m.influence[1][np.ix_(*places)])
+        for m, places in zip((a, b), zip(*common, strict=True), strict=True)
+    ]
 
 
 def _with_noise(R: float, shared: float, own_a: float, own_b: float) -> float:

@@ -12,7 +12,7 @@ from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
-from foldless.findings.scores import auc_of, few_rows, score_findings
+from foldless.findings.scores import auc_of, few_groups, few_rows, score_findings
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -48,6 +48,7 @@ def diagnosis_of_two(
         about_scores = score_findings(loo, auc, sketch)
     findings = (
         *about_fit,
+        few_groups(codes),
         _about_copies(view, copies, auc, codes, regrouped),
         neighbours_alike(sketch) if groups is None else None,
         leak(figures, view, X),
@@ -69,6 +70,7 @@ def diagnosis_of_refits(training: Training, X: Any, refits: Callable[[], Refits]
     sketch = Sketch.of(training.X, training.labels.positive)
     copies = find_copies(training.X, sketch, training.groups)
     about_table = (
+        few_groups(training.groups),
         copies_finding(copies),
         neighbours_alike(sketch) if training.groups is None else None,
         label_column(training.X, training.codes, X),

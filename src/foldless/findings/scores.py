@@ -11,7 +11,7 @@ from foldless.checks import Floats
 from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, present
 from foldless.honest import rates, scores
-from foldless.honest.design import Bools
+from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.refits import Refits
@@ -60,6 +60,22 @@ def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding
         notes[0],
         f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",
         float(fewest),
+    )
+
+
+FEW_GROUPS = 5  # with fewer, what differs between them cannot be told from what differs between the classes
+
+
+def few_groups(codes: Ints | None) -> Finding | None:
+    """So few groups that no answer can be had from them."""
+    if codes is None or (n := int(codes.max()) + 1) >= FEW_GROUPS:
+        return None
+    return Finding(
+        "few groups",
+        "severe",
+        f"there are {n} groups: so few decide nothing, whatever the AUC and its interval say.",
+        f"Collect rows of more groups; {FEW_GROUPS} are the least, and 20 make the interval reliable.",
+        float(n),
     )
 
 

@@ -104,15 +104,18 @@ def _without_each_other(
     return out, typical
 
 
-def _removed_slopes(G: Floats, D: Floats, g: Floats) -> Floats:
+def _removed_slopes(G: Floats, D: Floats, g: Floats, inverse: Floats | None = None) -> Floats:
     """u = (I - D G)^-1 g = g + R (I - R G R)^-1 R G g, for one block or a stack of them."""
     root = np.sqrt(D)
+    inverse = _inverse_slack(G, root) if inverse is None else inverse
     inner = root * np.einsum("...ij,...j->...i", G, g)
-    return np.asarray(g + root * np.einsum("...ij,...j->...i", _inverse_slack(G, root), inner))
+    return np.asarray(g + root * np.einsum("...ij,...j->...i", inverse, inner))
 
 
 def _inverse_slack(G: Floats, root: Floats) -> Floats:
     """(I - R G R)^-1 with the eigenvalues of R G R kept below one."""
+    if G.shape[-1] == 1:  # most groups, where only some rows are repeated
+        return np.asarray(1.0 / (1.0 - np.minimum(root[..., None] ** 2 * G, MAX_LEVERAGE)))
     values, vectors = np.linalg.eigh(root[..., :, None] * G * root[..., None, :])
     slack = 1.0 - np.minimum(values, MAX_LEVERAGE)
     return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
@@ -149,20 +152,21 @@ def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, w
 def _of_sets(model: LocalModel, tables: Sequence[Columns], sets: Ints, units: Ints) -> Floats:
     """-m_S E w_S for sets of rows (b, s), which are the groups `units` (b, 1 or 2)."""
     G, D = model.B[sets] @ model.B[sets].transpose(0, 2, 1), model.D[sets]
-    u, total = _removed_slopes(G, D, model.g[sets]), np.zeros(sets.shape)
+    inverse = _inverse_slack(G, np.sqrt(D))
+    u, total = _removed_slopes(G, D, model.g[sets], inverse), np.zeros(sets.shape)
     for columns in tables:
         M = columns.M[sets]
-        m = _without_group(G, D, M)
+        m = _without_group(G, D, M, inverse)
         h = columns.h + np.einsum("bs,bsp,bsp->bp", D, M, m)
         pull = columns.effective(h, columns.scale.ratio(units)) * (columns.w + np.einsum("bs,bsp->bp", u, M))
         total -= np.einsum("bsp,bp->bs", m, pull)
     return total
 
 
-def _without_group(G: Floats, D: Floats, M: Floats) -> Floats:
+def _without_group(G: Floats, D: Floats, M: Floats, inverse: Floats) -> Floats:
     """m = (I - G D)^-1 M = M + G R (I - R G R)^-1 R M, for a stack of groups."""
     root = np.sqrt(D)[..., None]
-    return np.asarray(M + G @ (root * (_inverse_slack(G, root[..., 0]) @ (root * M))))
+    return np.asarray(M + G @ (root * (inverse @ (root * M))))
 
 
 def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) -> Removed:

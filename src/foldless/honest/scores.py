@@ -164,6 +164,7 @@ def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tupl
 
 # ---- Which rows to evaluate pairs on: all of them, or a fixed random sample where there are many.
 
+MOST_GROUPS = 1500  # whose pairs take seconds; a class rarer than one row in ten has fewer rows in the sample then
 IN_GROUPS = 2  # times as many rows of each class when they come in groups, of which fewer are independent
 
 
@@ -180,11 +181,13 @@ def evaluated_rows(positive: Bools, codes: Ints | None, n_columns: int) -> Ints:
 
 
 def _whole_groups(positive: Bools, codes: Ints, order: Ints, wanted: int) -> Ints:
-    """Rows of the first groups in `order` that together hold `wanted` rows of each class (or all there are)."""
+    """Rows of the first groups in `order` that together hold `wanted` rows of each class, or `MOST_GROUPS`."""
     have1 = np.cumsum(np.bincount(codes, weights=positive)[order])
     have0 = np.cumsum(np.bincount(codes, weights=~positive)[order])
     enough = (have1 >= min(wanted, have1[-1])) & (have0 >= min(wanted, have0[-1]))
-    chosen = order[: max(3, int(np.argmax(enough)) + 1)]
+    chosen = order[: max(3, min(int(np.argmax(enough)) + 1, MOST_GROUPS))]
+    if not (have1[len(chosen) - 1] and have0[len(chosen) - 1]):  # a class so rare that chance left it out
+        chosen = order[: int(np.argmax((have1 > 0) & (have0 > 0))) + 1]
     return np.flatnonzero(np.isin(codes, chosen))
 
 

@@ -108,17 +108,18 @@ def _without(column: Any, words: tuple[str, ...]) -> Any:
 def as_numbers(column: Any, marks: Marks) -> Any | None:
     """A column of text as Float64, true and false as 1 and 0; None if a word in it is not a number."""
     words = _without(column.str.strip_chars(), NO_NUMBER)
-    numbers = _parsed(words, marks)
+    numbers = parsed(words, marks)
     return numbers if numbers.null_count() == words.null_count() else None
 
 
 def no_numbers(column: Any, marks: Marks) -> Any:
     """The words of a column that are neither numbers nor stand for missing values."""
     words = _without(column.str.strip_chars(), NO_NUMBER)
-    return words.filter(words.is_not_null() & _parsed(words, marks).is_null())
+    return words.filter(words.is_not_null() & parsed(words, marks).is_null())
 
 
-def _parsed(words: Any, marks: Marks) -> Any:
+def parsed(words: Any, marks: Marks) -> Any:
+    """Text as Float64, null where it is not a number."""
     import polars as pl
 
     plain = words.to_frame("").select(marks.plain(pl.col("")).alias(""))[""]

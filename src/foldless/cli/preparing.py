@@ -1,0 +1,211 @@
+"""A real table made ready: text as categories, gaps filled, columns left out by name, subjects found and named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from foldless.cli.columns import DATE, EMPTY, FEW_TEXTS, TEXT, enumerated, look_at
+from foldless.cli.options import CommandOptions
+from foldless.errors import InputError
+from foldless.tables.files.sheet import Loaded, Marks, parsed
+from foldless.words import counted, listed, shell_quoted
+
+MOST_LEVELS = 20  # a column of text with more levels holds names, codes or free text
+FREQUENT_GAPS = 0.05  # share of the rows from which on "was missing" is a column of its own
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What was done to the columns, and what is left of them."""
+
+    loaded: Loaded
+    features: tuple[str, ...]
+    left_out: dict[str, str] = field(default_factory=dict)  # by name, with the reason
+    gaps: dict[str, int] = field(default_factory=dict)  # numbers that are filled in, by column
+    indicated: tuple[str, ...] = ()  # columns with a second one that says "was missing"
+    strays: dict[str, str] = field(default_factory=dict)  # words among numbers, taken for gaps
+
+    @property
+    def words(self) -> str:
+        """One line; empty where nothing had to be done."""
+        done = []
+        if texts := self.loaded.texts:
+            done.append(f"{counted(len(texts), 'column')} of text became categories: {listed(texts)}")
+        if self.strays:
+            done.append(f"words among numbers taken for gaps: {enumerated(self.strays)}")
+        if self.gaps:
+            total = counted(sum(self.gaps.values()), "gap")
+            line = f"{total} in {counted(len(self.gaps), 'column')} filled with the median: {listed(self.gaps)}"
+            done.append(line + f" (with a column 'was missing' for {listed(self.indicated)})" * bool(self.indicated))
+        if self.left_out:
+            done.append(f"left out: {enumerated(self.left_out)}")
+        return "; ".join(done)
+
+
+def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions, subjects: Subjects) -> Prepared:
+    """Leave out what cannot be used, and find the gaps; with --strict everything stays, to be refused."""
+    strays: dict[str, str] = {}
+    if not options.strict:
+        loaded, strays = _with_strays_as_gaps(loaded, features, options.keep)
+    left_out = dict.fromkeys(subjects.rows, "names the rows")
+    left_out |= {} if options.strict else _useless(loaded, features, options.keep)
+    gone = {*left_out, subjects.groups}
+    left_out.pop(subjects.groups or "", None)
+    kept = [(k, name) for k, name in enumerate(features) if name not in gone]
+    if not kept:
+        raise InputError(f"{options.file} has no column left to predict from; left out: {enumerated(left_out)}.")
+    places, names = zip(*kept, strict=True)
+    if len(names) < len(features):
+        texts = {name: column for name, column in loaded.texts.items() if name in names}
+        loaded = replace(loaded, X=loaded.X[:, list(places)], texts=texts, strange={})
+    if options.strict and options.impute is None:
+        return Prepared(loaded, names)
+    missing = np.isnan(loaded.X).sum(axis=0).tolist()
+    gaps = {name: n for name, n in zip(names, missing, strict=True) if n and name not in loaded.texts}
+    often = () if options.strict else tuple(name for name, n in gaps.items() if n >= FREQUENT_GAPS * len(loaded.X))
+    return Prepared(loaded, names, left_out, gaps, often, strays)
+
+
+def _with_strays_as_gaps(
+    loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]
+) -> tuple[Loaded, dict[str, str]]:
+    """Columns of numbers with a few words, such as 'unknown', as numbers; and the words, by column."""
+    strays: dict[str, str] = {}
+    X, texts = loaded.X, dict(loaded.texts)
+    for k, name in enumerate(features):
+        if name in keep or name not in texts or texts[name].drop_nulls().n_unique() <= MOST_LEVELS:
+            continue
+        look = look_at(texts[name], loaded.marks)
+        if look.kind == TEXT and look.rows < FEW_TEXTS * (len(X) - texts[name].null_count()):
+            X[:, k] = parsed(texts.pop(name), loaded.marks).to_numpy()
+            strays[name] = look.words
+    return replace(loaded, texts=texts), strays
+
+
+def _useless(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -> dict[str, str]:
+    """Columns without a value, and columns of text with too many levels to be categories."""
+    empty = np.isnan(loaded.X).all(axis=0)
+    useless = dict(loaded.strange)
+    for name, nothing in zip(features, empty, strict=True):
+        if name not in loaded.texts:
+            useless |= {name: EMPTY} if nothing and name not in useless else {}
+        elif name not in keep and (why := _no_category(loaded.texts[name], loaded.marks)):
+            useless[name] = why
+    return useless
+
+
+def _no_category(column: Any, marks: Marks) -> str | None:
+    levels = column.drop_nulls().n_unique()
+    kind = look_at(column, marks).kind if levels else EMPTY
+    if kind == TEXT:
+        return f"{levels} different texts" if levels > MOST_LEVELS else None
+    return kind if kind in (DATE, EMPTY) else None  # other kinds are numbers, and refused as misread
+
+
+# ---- Columns that name subjects: rows with the same value belong together.
+
+SUBJECTS = {"patient", "patients", "pat", "subject", "subj", "person", "participant", "proband", "individual", "animal"}
+SUBJECTS |= {"pid", "ptid", "mrn", "randid"}
+NUMBERS = {"id", "no", "nr", "num", "number", "code", "key", "identifier"}
+ROWS = {"id", "index", "row", "rowid", "rownames", "no", "nr", "number", "observation", "obs"}
+MOST_OFTEN = 50  # rows of a subject, on average
+ALIKE = 0.99  # share of rows of a subject that agree in its sex, for example
+BY_CHANCE = 1e-9  # probability that they do so by chance
+WITNESSES = 50  # columns that are asked whether they agree
+
+
+def _words_of(name: str) -> list[str]:
+    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower())
+
+
+def says_subject(name: str) -> bool:
+    """Whether a column is called 'patient', 'Subject ID', 'person_no', 'id' ..., and nothing more than that."""
+    words = set(_words_of(name))
+    return bool(words) and words <= SUBJECTS | NUMBERS and bool(words & SUBJECTS or "id" in words)
+
+
+def says_row(name: str) -> bool:
+    """Whether a column is called as row numbers are."""
+    words = set(_words_of(name))
+    return bool(words) and words <= ROWS | SUBJECTS | NUMBERS
+
+
+def _coded(loaded: Loaded, name: str, k: int) -> Any:
+    """A column of text or of whole numbers as codes 0, 1, ... in sorted order, -1 if missing; None for any other."""
+    if name in loaded.texts:
+        return loaded.texts[name].rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    values = loaded.X[:, k]
+    start = values[:200]  # most measurements show here that they have decimals
+    known = np.isfinite(values) if not np.any(start[np.isfinite(start)] % 1) else np.zeros(0, dtype=bool)
+    if not known.any() or np.any(values[known] % 1):
+        return None
+    codes = np.full(len(values), -1)
+    codes[known] = np.unique(values[known], return_inverse=True)[1]
+    return codes
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """The column that names the subjects, if any, and columns that number the rows."""
+
+    groups: str | None = None
+    rows: tuple[str, ...] = ()
+
+
+def find_subjects(loaded: Loaded, features: tuple[str, ...], y: Any, options: CommandOptions) -> Subjects:
+    """The column that names the subjects, if its name says so; one that only behaves so is refused."""
+    levels: dict[str, int] = {}
+    few = [np.unique(y, return_inverse=True)[1]]  # columns that subjects may have once and for all, such as sex
+    for k, name in enumerate(features):
+        dated = name in loaded.texts and look_at(loaded.texts[name], loaded.marks).kind != TEXT  # or misread numbers
+        codes = None if dated or name in options.keep else _coded(loaded, name, k)
+        if codes is None:
+            continue
+        if 1 < codes.max() + 1 <= MOST_LEVELS and len(few) < WITNESSES:
+            few.append(codes.astype(np.int8))
+        levels[name] = int(codes.max()) + 1
+    rows = tuple(name for name, n in levels.items() if n == len(y) and says_row(name) and not options.strict)
+    if options.groups is not None or options.id is not None:
+        return Subjects(None, rows)
+    named = [name for name, n in levels.items() if 2 < n < len(y) and says_subject(name)]
+    if named and not options.strict:
+        return Subjects(max(named, key=levels.__getitem__), rows)
+    witnesses = np.column_stack(few)
+    for k, name in enumerate(features):
+        if MOST_LEVELS < levels.get(name, 0) < len(y) and repeats_as_subjects(_coded(loaded, name, k), witnesses):
+            named.append(name)
+    if named:
+        raise InputError(_ask(named[0], levels[named[0]], len(y)))
+    return Subjects(None, rows)
+
+
+def _ask(name: str, levels: int, rows: int) -> str:
+    groups, row_names, drop, keep = (f"--{option} {shell_quoted(name)}" for option in ("groups", "id", "drop", "keep"))
+    return (
+        f"column '{name}' looks like the number of a subject: {levels} values in {rows} rows, and rows that share one "
+        f"agree in other columns. Use {groups} if so, {row_names} if it names rows, {drop} to leave it out, or {keep} "
+        f"if it is a measurement."
+    )
+
+
+def repeats_as_subjects(codes: Any, witnesses: Any) -> bool:
+    """Whether rows with the same value agree in another column, as those of a patient do in sex.
+
+    An age group also agrees within an age. But it changes seldom from one age to the next, and sex changes from patient
+    to patient as if drawn at random.
+    """
+    known = np.flatnonzero(codes >= 0)
+    levels = int(codes.max()) + 1
+    if levels <= MOST_LEVELS or not levels * 1.1 < known.size <= levels * MOST_OFTEN:
+        return False
+    order = known[np.argsort(codes[known], kind="stable")]
+    same = np.diff(codes[order]) == 0
+    equal = witnesses[order[1:]] == witnesses[order[:-1]]
+    chance = np.array([np.sum((np.unique(c, return_counts=True)[1] / c.size) ** 2) for c in witnesses.T])
+    within, between = equal[same].mean(axis=0), equal[~same].mean(axis=0)
+    certain = same.sum() * np.log(np.maximum(chance, 1e-9)) < np.log(BY_CHANCE)
+    return bool(np.any((within >= ALIKE) & (between < (1 + chance) / 2) & certain))
