@@ -141,17 +141,20 @@ def test_the_order_of_columns_may_differ_and_a_file_may_be_empty(files, tmp_path
 
 
 def test_the_printed_answer_has_the_usual_form(files, tmp_path):
-    """Sentence, figures and picture: line by line what one file prints, but for how it was read."""
+    """Sentence, figures and picture: line by line what one file prints, but for how it was read.
+
+    Rows of a stream are not checked, which its verdict and the last line say.
+    """
     parts, whole = files
     streamed, usual = (
         run("auc", *paths, "--target", "y", "--id", "id", "--out", tmp_path / "x.png").stdout.splitlines()
         for paths in (parts, [whole])
     )
     assert (tmp_path / "x.png").stat().st_size > 10_000
-    differing = [(a, b) for a, b in zip(streamed, usual, strict=True) if a != b]
-    assert [(a.split(), b.split()) for a, b in differing] == [
-        (["read", "as", "3", "Parquet", "files,", "streamed"], ["read", "as", "Parquet"])
-    ]
+    differing = [line.split() for line in streamed if line not in usual and line]
+    assert ["read", "as", "3", "Parquet", "files,", "streamed"] in differing
+    others = [line for line in differing if line[:2] != ["read", "as"]]
+    assert [line[0] for line in others] == ["Verdict:", "warning:"]
 
 
 def test_notes_on_the_columns(tmp_path):
@@ -161,6 +164,7 @@ def test_notes_on_the_columns(tmp_path):
     )
     parts, _ = written(tmp_path, frame)
     notes = answered(*parts, "--target", "y", "--id", "id")["notes"]
+    notes = [note for note in notes if "read in blocks" not in note]
     assert notes[0].startswith("the column without a name was left out")
     assert notes[1].startswith("20 rows share 10 values of 'id' (such as 'p0')")
     assert notes[2].startswith("column 'n' numbers the rows")
