@@ -153,9 +153,12 @@ def _is_costly(step: Any, last: bool) -> bool:
 
 def _looks_standardised(X: Any) -> bool:
     """Whether every column that varies has mean 0 and standard deviation 1, with N or with N - 1 in its denominator."""
-    if not isinstance(X, np.ndarray) or np.any(np.abs(X.mean(axis=0)) > STANDARDISED):
+    if not isinstance(X, np.ndarray):
         return False
-    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    with np.errstate(all="ignore"):  # numbers of any size, and those that are not finite, are reported elsewhere
+        means, squares = X.mean(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    if not np.all(np.abs(means) <= STANDARDISED):
+        return False
     squares = squares[squares > 0]
     return bool(squares.size) and any(np.all(np.abs(squares / n - 1) < STANDARDISED) for n in (len(X), len(X) - 1))
 
