@@ -80,7 +80,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Scores of N rows for K classes under fits that lack them, and of m rows under fits that lack two.
+    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs.
 
     Attributes
     ----------
