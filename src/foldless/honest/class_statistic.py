@@ -1,22 +1,22 @@
-"""From honest scores of several classes to one statistic: the average of AUCs, with the rows that they share.
+"""From honest scores of several classes to one statistic: the average of AUCs that share rows.
 
-An AUC here is one score on two sets of rows: score a on classes a and b, or on class a and the rest. Each has the
-statistic of `foldless.honest.statistic`, an estimated separation d_c. The average of C of them is put on that scale,
+Each AUC evaluates one score on two sets of rows: score a on classes a and b, or on class a and the rest. Each has the
+statistic of `foldless.honest.statistic`, an estimated separation d_c. The average of C AUCs is put on that scale,
 
     A = mean Phi(d_c / sqrt 2),   d = sqrt2 Phi^-1(A),   dd/dd_c = w_c = phi(d_c/sqrt 2) / (C phi(d/sqrt 2)),
 
-and its variance comes from what every row contributes to all of them. With r_c(i) the mean difference of row i to the
-other set, v_c the variance of the scores and n_c(i) the size of the set of i,
+and its variance comes from the contribution of each row to all of them. With r_c(i) the mean difference between row i
+and the other set, v_c the variance of the scores and n_c(i) the size of the set that contains i,
 
     h_i = sum_c w_c (r_c(i) - mean) / (n_c(i) sqrt v_c),   V = (1 + 4 r/n) r sum_i h_i^2 + scale part,   r = 1 + rho.
 
-rho is the share of training noise: the sum over i and j of the squares of the same combination of what row j does to
-the honest scores of i, relative to the sum of h_i^2. It counts twice for the reason given in
-`foldless.honest.statistic`. n are the rows that classes of equal size would need to know as much. The scale part adds
-up the errors of the spreads v_c in the same way.
+rho is the share of training noise: the influences of row j on the honest scores of row i are combined in the same way,
+squared, summed over i and j, and divided by the sum of h_i^2. It counts twice for the reason given in
+`foldless.honest.statistic`. n is the number of rows that classes of equal size would need for the same precision. The
+scale part combines the errors of the spreads v_c in the same way.
 
-With many rows, pairs are at hand for drawn rows only. Each AUC then rests on the leave-one-out scores of all rows,
-which the drawn pairs correct (`foldless.honest.pairs`), and rho on the drawn rows, which stand for all.
+With many rows, pairs are evaluated only for a drawn subset. Each AUC is then computed from the leave-one-out scores of
+all rows, corrected by the drawn pairs (`foldless.honest.pairs`), and rho from the drawn rows, which represent all rows.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class Component:
         The class whose score it is.
     statistic : SeparationStatistic
     pull : ndarray of shape (N,)
-        What a unit of its honest score adds to the separation: 1/(n sqrt v) in the first set, the negative in the
-        second, 0 elsewhere.
+        Change in the separation per unit of a row's honest score: 1/(n sqrt v) in the first set, the negative of
+        that in the second, 0 elsewhere.
     mean_share, scale_share : ndarrays of shape (N,)
         Contributions to the mean difference and to the spread; the latter for a separation of 1.
     auc : float
@@ -90,7 +90,7 @@ class EvaluatedRows(Protocol):
         ...
 
     def noise(self, pull: Floats) -> float:
-        """Sum of the squares of what the rows do to each other's scores; `pull` of shape (K, N) weighs the scores."""
+        """Sum of squared influences of the rows on each other's scores, weighted by `pull` of shape (K, N)."""
         ...
 
 
@@ -124,7 +124,7 @@ class TrainingRows:
         return total
 
     def _pairs(self, score: int, rows1: Ints, rows0: Ints, places1: Ints, places0: Ints) -> Pairs:
-        """All pairs of the two sets where they are at hand; else the scores of all rows, and the drawn pairs."""
+        """All pairs of the two sets if every row was drawn; otherwise the scores of all rows and the drawn pairs."""
         tensor, drawn = self.honest.tensor, self.honest.drawn
         without = tensor.without[score]
         diff = pair_differences(without[np.ix_(places1, places0)], without[np.ix_(places0, places1)].T)
@@ -132,14 +132,14 @@ class TrainingRows:
             return Pairs.of_differences(diff)
         share1, share0 = (drawn.weight[p] / drawn.weight[p].sum() for p in (places1, places0))
         alone, level = tensor.alone[score], tensor.level[score]
-        # Only differences matter: let the drawn pairs say where the two sets are relative to each other.
+        # Only differences matter: the drawn pairs determine the offset between the two sets.
         apart = alone[drawn.rows[places1], None] - alone[drawn.rows[places0]] - diff
         among1, among0 = np.searchsorted(rows1, drawn.rows[places1]), np.searchsorted(rows0, drawn.rows[places0])
         sample = PairSample(diff, among1, among0, share1, share0, level[rows1], level[rows0])
         return Pairs(alone[rows1], alone[rows0] + share1 @ apart @ share0, sample=sample)
 
     def _influence(self, score: int, classes: Classes) -> float:
-        """Sum over all rows of their squared influence on a row of some classes, centred per column; its mean."""
+        """Squared influence on a row of these classes, centred per column and summed over all rows; its mean."""
         key = (score, classes)
         if key not in self._known_influence:
             places = self._members(classes)[1]
@@ -157,12 +157,12 @@ class TrainingRows:
         return np.asarray(self.codes[self.honest.drawn.rows])
 
     def _moves(self, score: int, places: Ints) -> Floats:
-        """I_ij: what drawn row j does to the honest score of drawn row i, for i in `places`."""
+        """I_ij: influence of drawn row j on the honest score of drawn row i, for i in `places`."""
         without = self.honest.tensor.without[score]
         return np.asarray(without[places] - without[places, places][:, None])
 
     def _mean_square(self, moves: Floats, places: Ints) -> float:
-        """Mean over i of sum_j moves_ij^2, centred per column; freed from the bias that few rows i give it."""
+        """Mean over i of sum_j moves_ij^2, centred per column, corrected for the bias of centring few rows."""
         drawn = self.honest.drawn
         count = float(drawn.weight[places].sum())
         moves = moves - drawn.weight[places] @ moves / count
@@ -199,12 +199,12 @@ def average(source: EvaluatedRows, components: Sequence[Component]) -> Separatio
     estimate = float(np.sqrt(2) * ndtri(auc))
     weights = np.exp((estimate**2 - d**2) / 4) / d.size
     variance, noise_share = _mean_variance(source, components, weights)
-    # The error of a spread counts in proportion to the separation; near chance, separations are noise themselves.
+    # The error of a spread counts in proportion to the separation; near chance, separations themselves are noise.
     part = weights * np.clip(d / estimate if estimate != 0 else 1.0, 0.0, MAX_RATIO)
     scale = np.sum([w * c.scale_share for w, c in zip(part, components, strict=True)], axis=0)
     rows = np.any([c.pull != 0 for c in components], axis=0)
     counts = np.unique(source.codes[rows], return_counts=True)[1] if rows.any() else np.bincount(source.codes)
-    # Rows on either side, were the classes two: few in the smallest class count more than many in the largest.
+    # Rows per side of an equivalent two-class problem, from the harmonic mean: small classes dominate it.
     side = max(2, round(counts.size**2 / np.sum(1.0 / counts) / 2))
     return SeparationStatistic(
         estimate=estimate,
@@ -262,7 +262,7 @@ def _members(codes: Ints, classes: Classes) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class RememberedRows(TrainingRows):
-    """Honest scores as a source that works out each AUC once: several questions ask for the same ones."""
+    """Honest scores as a source that computes each AUC only once, since several averages share AUCs."""
 
     _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
 

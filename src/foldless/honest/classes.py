@@ -1,4 +1,4 @@
-"""From a fit of several classes to honest scores: the first way that knows the classifier, else a stand-in.
+"""From a fit of several classes to honest scores: the first method that covers the classifier, else a stand-in.
 
 linear discriminant analysis      `foldless.honest.discriminant`
 multinomial logistic regression   `foldless.honest.softmax`
@@ -51,7 +51,7 @@ from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
-MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # on which pairs are evaluated: about so many in all, and of each class
+MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # rows whose pairs are evaluated: roughly in all, and the minimum per class
 NO_GROUPS = (
     "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
     "out if the rows are independent."
@@ -68,8 +68,8 @@ ALIKE = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC"}  # trained one cla
 class Drawn:
     """Rows on which pairs are evaluated, in increasing order, and how many rows of its class each stands for.
 
-    `exposed` and `acting` are such numbers, too, for what others do to a row and for what it does to others: what is
-    known of both for all rows, their sums over a class are right.
+    `exposed` and `acting` are the same weights adjusted for exposure to other rows and for impact on them: with these
+    weights the drawn rows reproduce the class totals of both, which are known from all rows.
     """
 
     rows: Ints
@@ -80,16 +80,16 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Scores of N rows for K classes under fits that lack them, and of m rows under fits that lack two.
+    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs.
 
     Attributes
     ----------
     level : ndarray of shape (K, N)
-        Score k of row i in the sample.
+        In-sample score k of row i.
     alone : ndarray of shape (K, N)
         Score k of row i, without i.
     without : ndarray of shape (K, m, m)
-        Score k of drawn row i, without i and j; on the diagonal `alone`.
+        Score k of drawn row i, without i and j; `alone` on the diagonal.
     """
 
     level: Floats
@@ -147,7 +147,7 @@ def log_odds(decisions: Floats) -> Floats:
     others = z.copy()
     others[top] = -np.inf
     largest, second = z[top], others.max(axis=0)
-    # The largest is compared with the others, these with it: no difference of nearly equal numbers is taken.
+    # The largest is compared with the others, and each of those with it: nearly equal numbers are never subtracted.
     others = np.exp(others - second)
     rest, gap = others.sum(axis=0), np.exp(second - largest)
     odds = z - largest - np.log1p(gap * (rest - others))
@@ -158,7 +158,7 @@ def log_odds(decisions: Floats) -> Floats:
 def remove_rows_of_classes(
     view: LinearView, *, sample_weight: Any = None, groups: Any = None, max_entries: int = MAX_ENTRIES
 ) -> ClassScores:
-    """Scores of all rows for all classes under fits that lack the row, and that lack any pair of rows.
+    """Scores of all rows for all classes, under fits without the row and under fits without each pair of rows.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def remove_rows_of_classes(
     groups : None
         Refused: dependent rows are handled for two classes only.
     max_entries : int
-        Where K x N^2 exceeds it, or there are more than `MOST_ROWS`, pairs of a fixed random sample are evaluated.
+        If K x N^2 exceeds this, or N exceeds `MOST_ROWS`, only the pairs of a fixed random sample are evaluated.
     """
     if groups is not None:
         raise InputError(NO_GROUPS)
@@ -185,7 +185,7 @@ def remove_rows_of_classes(
 
 
 def drawn_rows(codes: Ints, most: int, exposure: Floats, impact: Floats) -> Drawn:
-    """All rows if there are at most `most`, else a fixed random sample of each class, and the most influential rows."""
+    """All rows if there are at most `most`, else a fixed random sample of each class plus the most influential rows."""
     if codes.size <= most:
         ones = np.ones(codes.size)
         return Drawn(np.arange(codes.size), ones, ones, ones)
@@ -289,11 +289,11 @@ def _agreement(a: Floats, b: Floats) -> float:
     return float(np.sum(a * b) / max(float(np.linalg.norm(a) * np.linalg.norm(b)), np.finfo(float).tiny))
 
 
-# ---- One against the rest: every class has its own linear model of two classes, and rows leave all of them at once.
+# ---- One against the rest: each class has its own two-class linear model, and rows are removed from all at once.
 
 
 def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tuple[Tensor, Drawn]:
-    """Decision values of all rows without them, and of drawn ones without every pair; one problem per class."""
+    """Decision values of each row without it, and of drawn rows without each pair; one problem per class."""
     diagonals = [_diagonal(problem) for problem in problems]
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
@@ -309,7 +309,7 @@ def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tu
 
 
 def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | float]:
-    """Scores of the rows without every pair of them; and what the scaler adds to the scores of all rows alone."""
+    """Scores of the rows without each pair of them, and what the scaler adds to every row's score without that row."""
     model, everyone = problem.local_model(rows), np.arange(rows.size)
     without = np.empty((rows.size, rows.size))
     for part in column_blocks(rows.size, rows.size):
@@ -348,8 +348,8 @@ def _at_optimum(view: LinearView, objectives: list[Objective]) -> tuple[list[Pro
 def _surrogates_of(view: LinearView, sample_weight: Floats | None) -> tuple[list[Problem], list[float]]:
     """The nearest ridge regression of each class against the rest, and its match with the weights of the class.
 
-    Classes that compete through a softmax share a part of their weights that no probability can see; only what
-    sets a class apart from the average row's class can resemble one against the rest, so that part is taken out.
+    Classes that compete through a softmax share a component of their weights that affects no probability. Only the
+    deviation from the mean over rows can resemble one class against the rest, so that mean is subtracted.
     """
     competing = _competes(view.estimator)
     if competing:
@@ -359,7 +359,7 @@ def _surrogates_of(view: LinearView, sample_weight: Floats | None) -> tuple[list
     pairs = [surrogate_problem(view.against_rest(k, None), sample_weight) for k in range(len(view.classes))]
     problems = [problem for problem, _ in pairs]
     if competing:
-        # Odds compare the classes, so the intercepts of their stand-ins, on scales of their own, must stay still.
+        # Odds compare the classes, so the intercepts of their stand-ins, each on its own scale, are held fixed.
         problems = [replace(p, curvature=replace(p.curvature, total=np.inf)) for p in problems]
     return problems, [match for _, match in pairs]
 
@@ -370,7 +370,7 @@ def _competes(estimator: Any) -> bool:
 
 
 def _one_by_one(view: LinearView, sample_weight: Floats | None) -> list[tuple[LinearView, Floats | None]]:
-    """Each class against the rest with the classifier that was trained for it, and the weights of its rows."""
+    """Each class against the rest, with the classifier that was trained for it and its row weights."""
     if view.members:
         return [(view.against_rest(k, member), sample_weight) for k, member in enumerate(view.members)]
     est: Any = view.estimator
@@ -389,7 +389,7 @@ def _weights_of_targets(view: LinearView, sample_weight: Floats | None) -> list[
         return [sample_weight] * len(view.classes)
     if "LinearSVC" not in sklearn_names(est):
         return [row_weights(view, est.class_weight, sample_weight)] * len(view.classes)
-    # liblinear weights the class that is singled out, and leaves the rest at 1.
+    # liblinear applies the class weight to the one class and leaves the rest at 1.
     s = np.ones(view.codes.size) if sample_weight is None else sample_weight
     by_class = class_weights(view, est.class_weight, s if balanced_counts_sample_weights() else None)
     return [s * np.where(view.codes == k, by_class[k], 1.0) for k in range(len(view.classes))]

@@ -22,10 +22,10 @@ from foldless.errors import InputError
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
 
-CANCELLED = 1e-6  # a centred square this small against the raw one has lost half of its digits
+CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
-CACHED, FEWEST = 1 << 18, 256  # entries of a block that is worked on several times, and its rows at least
-# Products of so many columns and multiplications are made in single precision, where the Hessian allows it.
+CACHED, FEWEST = 1 << 18, 256  # entries of a block that is used several times, and its minimum number of rows
+# Products with at least this many columns and multiplications use single precision, if the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
 
 
@@ -64,14 +64,14 @@ class Design:
         return np.asarray(self.matrix.T @ d / d.sum(), dtype=np.float64)
 
     def gram(self, d: Floats, centre: Floats | None, dtype: Any = np.float64) -> Floats:
-        """(A - 1 centre')' diag(d) (A - 1 centre'), shape (k, k); products of blocks of rows in the given precision."""
+        """(A - 1 centre')' diag(d) (A - 1 centre'), shape (k, k); row blocks are multiplied in the given precision."""
         if is_sparse(self.matrix):
             return _sparse_gram(self.matrix, d, centre)
         total = np.zeros((self.matrix.shape[1],) * 2)
         root = np.sqrt(d).astype(dtype)
         for part in self._row_blocks():
             rows = self.rows(part, centre, dtype)
-            rows = np.multiply(rows, root[part, None], out=None if centre is None else rows)  # a copy already
+            rows = np.multiply(rows, root[part, None], out=None if centre is None else rows)  # already a copy
             total += rows.T @ rows
         return total
 
@@ -80,7 +80,7 @@ class Design:
         return blocks(self.n_rows, self.matrix.shape[1], min(BLOCK_ENTRIES, max(CACHED, FEWEST * self.matrix.shape[1])))
 
     def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
-        """Dense rows A[index] - centre; differences are taken before they are rounded to the given precision."""
+        """Dense rows A[index] - centre; subtraction comes before rounding to the given precision."""
         part = self.matrix[index]
         dense = part.toarray() if is_sparse(part) else np.asarray(part)
         if centre is None:
@@ -88,7 +88,7 @@ class Design:
         return np.subtract(dense, centre, out=np.empty(dense.shape, dtype=dtype), casting="same_kind")
 
     def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
-        """Of every row b_i = root' (a_i - centre): |b_i|^2 and then b_i' V; shape (N, 1 + columns of V)."""
+        """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); shape (N, 1 + columns of V)."""
         out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
@@ -150,14 +150,14 @@ def row_space(K: Floats) -> Design:
 
 
 def blocks(n: int, width: int, entries: int | None = None) -> Iterator[slice]:
-    """Slices of range(n) such that slice x width stays within so many entries, BLOCK_ENTRIES by default."""
+    """Slices of range(n) such that slice x width stays within `entries`, BLOCK_ENTRIES by default."""
     step = max(1, (entries or BLOCK_ENTRIES) // max(width, 1))
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))
 
 
 def with_constant(X: Any, constant: float) -> Any:
-    """X with a last column that is `constant` throughout; X itself where that is 0."""
+    """X with a last column filled with `constant`; X itself if that is 0."""
     if constant == 0:
         return X
     column = np.full((X.shape[0], 1), constant)
@@ -179,7 +179,7 @@ def _sparse_gram(matrix: Any, d: Floats, centre: Floats | None) -> Floats:
 
 
 def _with_far_columns(centred: Floats, far: Ints, matrix: Any, d: Floats, centre: Floats) -> Floats:
-    """Columns whose mean dwarfs their spread, from centred values: a difference of sums has no digits left."""
+    """Recompute from centred values the columns whose mean dwarfs their spread: subtracting sums leaves no digits."""
     columns = matrix[:, far].toarray() - centre[far]
     weighted = columns * d[:, None]
     product = np.asarray(matrix.T @ weighted) - np.outer(centre, weighted.sum(axis=0))
@@ -201,15 +201,15 @@ def _double_centred(K: Floats) -> Floats:
 # the centred block. Working with B instead of G keeps G positive semidefinite whatever the rounding.
 
 SINGULAR = 1e-13  # squared pivots of a unit-diagonal matrix below this are rounding noise
-SAFE = 1e-4  # above, single precision leaves four digits
+SAFE = 1e-4  # above this, single precision leaves four digits
 
 
 @dataclass(frozen=True)
 class Curvature:
     """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, and `total` = sum of D.
 
-    `centre` is None and `total` infinite without a free intercept. Where `is_single`, the root is triangular and safe
-    to be used in single precision.
+    Without a free intercept, `centre` is None and `total` is infinite. If `is_single`, the root is triangular and safe
+    to use in single precision.
     """
 
     root: Floats
@@ -261,9 +261,9 @@ def inverse_root(H: Floats) -> Floats:
 
 
 def inverse_root_and_pivot(H: Floats) -> tuple[Floats, float]:
-    """The root, and the least squared pivot of H; 0 where directions were left out, else the root is triangular.
+    """The root, and the smallest squared pivot of H: 0 if directions were left out, otherwise the root is triangular.
 
-    H is first scaled to unit diagonal: columns in different units then cost no accuracy.
+    H is first scaled to unit diagonal, so that columns in different units cost no accuracy.
     """
     diagonal = np.sqrt(np.maximum(np.diag(H), 0.0))
     scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)

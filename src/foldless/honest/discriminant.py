@@ -1,15 +1,15 @@
 """Rows removed from linear discriminant analysis with fixed shrinkage, in closed form.
 
 Up to a constant per row, the decision value of class k is -1/2 |x - mu_k|^2 in the metric of the inverse covariance,
-plus the log prior. Removing rows i and j changes the class means and takes a matrix of rank two from the within-class
-scatter W:
+plus the log prior. Removing rows i and j changes the class means and subtracts a matrix of rank two from the
+within-class scatter W:
 
     W(-S) = W - U C U',   U = [d_i, d_j],   d = x - its class mean,
     M(-S)^-1 = M^-1 + M^-1 U (C^-1 - U' M^-1 U)^-1 U' M^-1,   M = W + lam I,   lam = q/(1 - q) tr(W)/P,
 
-with C = diag(n/(n - 1)) for rows of different classes and I + 11'/(n - 2) for two of the same. Exact without shrinkage;
-with it, what is neglected is that removal changes tr W: nearly a common factor of the decision values of a fit, which
-moves no rank. Priors that were given make masses of rows, and stay fixed.
+with C = diag(n/(n - 1)) for rows of different classes and I + 11'/(n - 2) for two of the same. This is exact without
+shrinkage. With shrinkage, the change of tr W is neglected: it is nearly a common factor of the decision values of a
+fit, which changes no rank. User-supplied priors enter as row masses and stay fixed.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Discriminant:
     means : ndarray of shape (K, r)
     codes, counts : classes of the rows, and their sizes
     mass : ndarray of shape (K,)
-        What a row of each class weighs in W.
+        Weight in W of a row of each class.
     kept : float
         1 - shrinkage.
     lost : int
-        Degrees of freedom that the covariance W / (N - lost) allows for.
+        Degrees of freedom subtracted in the covariance W / (N - lost).
     log_prior : ndarray of shape (K,) or None
         None where the priors follow the class counts.
     """
@@ -58,7 +58,7 @@ class Discriminant:
     log_prior: Floats | None
 
     def precision(self, removed: int) -> float:
-        """What M^-1 is to be multiplied with for the inverse covariance, with so many rows removed."""
+        """Factor that turns M^-1 into the inverse covariance, with `removed` rows removed."""
         return (self.codes.size - removed - self.lost) / self.kept
 
 
@@ -72,13 +72,13 @@ def discriminant_of(view: LinearView, sample_weight: Floats | None) -> Discrimin
     q = shrinkage(est)
     N, P = view.X.shape
     if q is None or (q == 0 and P + len(view.classes) + 2 > N):
-        # Without two rows the scatter is singular. It is inverted by dropping directions: no formula of removal does.
+        # Without two rows the scatter is singular. Inverting it drops directions, which removal formulas cannot do.
         return None
     return _discriminant(view, est, min(q, MAX_SHRINKAGE))
 
 
 def scores_alone(model: Discriminant) -> tuple[Floats, Floats]:
-    """Decision values (K, N) of all rows without them, up to a constant per row; and how far each decides its own."""
+    """Decision values (K, N) of each row without it, up to a constant per row; and each row's influence on its own."""
     x, codes = model.rows, model.codes
     d, n, mass = x - model.means[codes], model.counts[codes].astype(float), model.mass[codes]
     diagonal, reach = np.einsum("ij,ij->i", d, d), np.einsum("ij,ij->i", x, d)
@@ -120,7 +120,7 @@ def _pairs(
 ) -> Floats:
     """Decision values (m, m) for class k of row i without i and j: v = (x_i - mu_k) + a d_i + b d_j."""
     inside, same = codes == k, codes[:, None] == codes
-    left = n[:, None] - 1 - same  # rows left in the class of i; where j is in another class but in k, n_j - 1
+    left = n[:, None] - 1 - same  # rows left in the class of i; for j in k and i in another class, n_j - 1
     a = np.where(inside[:, None], 1.0 / left, 0.0)
     b = np.where(inside, 1.0 / np.where(same, left, n - 1), 0.0)
     gi, gj = np.diag(G)[:, None], np.diag(G)
@@ -142,13 +142,13 @@ def _pair_inverse(G: Floats, n: Floats, mass: Floats, codes: Ints) -> tuple[Floa
     ii = ((n - 1) / (n * mass) - np.diag(G))[:, None]
     jj = ii.T
     ij = np.where(same, -1.0 / (n * mass), 0.0) - G
-    # At the diagonal, where there is no pair, the determinant vanishes; the entries are not used.
+    # On the diagonal there is no pair and the determinant vanishes; these entries are not used.
     det = np.where(np.eye(len(G), dtype=bool), 1.0, ii * jj - ij**2)
     return jj / det, -ij / det, ii / det
 
 
 def _log_prior(model: Discriminant, k: int, gone: Any) -> Any:
-    """log prior of class k with so many of its rows gone, up to a constant for all classes."""
+    """Log prior of class k with `gone` of its rows removed, up to a constant common to all classes."""
     return np.log(model.counts[k] - gone) if model.log_prior is None else model.log_prior[k]
 
 
@@ -179,7 +179,7 @@ def _seen_through(model: Discriminant, M: Floats) -> Discriminant:
 
 
 def _is_undetermined(model: Discriminant) -> bool:
-    """Whether two rows hold up a direction alone, as in `foldless.honest.stand_ins`."""
+    """Whether two rows alone determine a direction, as in `foldless.honest.stand_ins`."""
     n, mass = model.counts[model.codes].astype(float), model.mass[model.codes]
     d = model.rows - model.means[model.codes]
     most, squared = (n - 1) / (n * mass), np.einsum("ij,ij->i", d, d)
@@ -194,7 +194,7 @@ def _is_undetermined(model: Discriminant) -> bool:
 
 
 def _lost(model: Discriminant, fitted: Floats) -> int:
-    """0 or K, whichever gives decision values as steep as the fitted ones: versions of scikit-learn differ in it."""
+    """0 or K, whichever comes closer to the slope of the fitted decision values: scikit-learn versions differ."""
     ours, theirs = (z - z.mean(axis=1, keepdims=True) for z in (decisions(model), fitted))
     ours, theirs = ours - ours.mean(axis=0), theirs - theirs.mean(axis=0)
     steepness = float(np.sum(ours * theirs) / max(float(np.sum(ours**2)), np.finfo(float).tiny))

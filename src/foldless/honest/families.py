@@ -49,7 +49,7 @@ class Loss(ABC):
 
     @abstractmethod
     def stiffness(self) -> Floats:
-        """Curvature that is left where a row is fitted exactly: what makes a leverage approach one."""
+        """Curvature that remains when a row is fitted exactly; it is what makes a leverage approach one."""
 
 
 class LogisticLoss(Loss):
@@ -104,12 +104,12 @@ class SquaredHingeLoss(Loss):
         return np.maximum(0.0, 1.0 - self.target * z)
 
 
-# ---- The training objective of a linear classifier, as a value that the removal formulas understand.
+# ---- The training objective of a linear classifier, in the form that the removal formulas use.
 
 
 @dataclass(frozen=True)
 class Removal:
-    """What a readout may want to know about the rows S that a score was computed without.
+    """What a readout may need to know about the rows S removed before a score was computed.
 
     Arrays broadcast against the scores: `mass1`, `mass0` = sum of the curvatures D of the rows left in each class
     (their number, or their weight), `lever` = sum over S of D ((z - t) z(-S) - t z), with z the score of a row under
@@ -123,7 +123,7 @@ class Removal:
 
 @dataclass(frozen=True)
 class Readout:
-    """From the scores of an objective to decision values; here the two are the same."""
+    """Map from the scores of an objective to decision values; here the identity."""
 
     rescales: ClassVar[bool] = False
 
@@ -137,34 +137,34 @@ class Readout:
         return z
 
     def without(self, scores: Floats, removed: Removal) -> Floats:
-        """Decision values under fits that lack the rows summed up in `removed`."""
+        """Decision values under fits without the rows summarised in `removed`."""
         return scores
 
     def drift(self, bystander: float) -> float:
-        """Mean change of decision values of rows that stay, when their scores change by `bystander`."""
+        """Mean change of the decision values of the remaining rows when their scores change by `bystander`."""
         return bystander
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Balanced class weights, which follow the rows that are left: total / (2 x that of the class).
+    """Balanced class weights, which depend on the remaining rows: total / (2 x total of the class).
 
-    `total` is the number of rows of the negative and of the positive class, or their sample weight where that is what
-    counts; `row` is what one row has of it on average.
+    `total` is the number of rows of the negative and of the positive class, or their sample weight if the classifier
+    balances that; `row` is the average contribution of one row.
     """
 
     total: Floats
     row: Floats
 
     def factors(self, gone0: int, gone1: int) -> Floats:
-        """By how much the two class weights change when so many rows of each class leave."""
+        """Factors by which the two class weights change when `gone0` and `gone1` rows are removed."""
         left = self.total - self.row * (gone0, gone1)
         return np.asarray(left.sum() / left / (self.total.sum() / self.total))
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What the classifier minimised, and where it says the minimum is.
+    """What the classifier minimised, and the minimum that it reports.
 
         lam/2 |w|^2 + sum_i loss_i(z_i),    z = [X, constant] w + b
 
@@ -187,11 +187,11 @@ class Objective:
     free_intercept : bool
         Whether b is fitted without penalty.
     readout : Readout
-        The way from the objective's scores to decision values.
+        Map from the objective's scores to decision values.
     scaled : tuple of ScaledColumns
-        Columns of X whose scale is refitted without the rows that leave.
+        Columns of X whose scale is refitted without the removed rows.
     balance : Balance or None
-        Class weights that are computed anew without the rows that leave; None where they are fixed.
+        Class weights that are recomputed without the removed rows; None if they are fixed.
     """
 
     name: str
@@ -207,7 +207,7 @@ class Objective:
     balance: Balance | None = None
 
     def without(self, gone0: int, gone1: int) -> Objective:
-        """The same on all rows, with the class weights that are left without some of each class."""
+        """The same objective on all rows, with the class weights for `gone0` and `gone1` fewer rows."""
         if self.balance is None:
             return self
         factors = self.balance.factors(gone0, gone1)[(self.loss.target > 0).astype(np.intp)]
@@ -239,7 +239,7 @@ def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | Non
 
 
 def class_weights(view: LinearView, class_weight: Any, mass: Floats | None) -> Floats:
-    """Weight of each class; "balanced" is total / (K x that of the class), of rows or of their `mass`."""
+    """Weight of each class; "balanced" is total / (K x total of the class), counting rows or their `mass`."""
     if isinstance(class_weight, Mapping):
         return np.array([float(class_weight.get(label, 1.0)) for label in view.classes])
     sums = np.bincount(view.codes, weights=mass, minlength=len(view.classes))
@@ -247,7 +247,7 @@ def class_weights(view: LinearView, class_weight: Any, mass: Floats | None) -> F
 
 
 def with_balance(objective: Objective, view: LinearView, sample_weight: Floats | None) -> Objective:
-    """The same with class weights that leave with the rows, if they are balanced."""
+    """The objective with class weights that are recomputed as rows are removed, if they are balanced."""
     weighing = getattr(view.estimator, "class_weight", None)
     if not (isinstance(weighing, str) and weighing == "balanced"):
         return objective
@@ -295,7 +295,7 @@ def logistic(view: LinearView, sample_weight: Floats | None) -> Objective | None
 def strength(est: Any) -> float | None:
     """C of an L2 penalty, infinity for no penalty, None for anything else.
 
-    scikit-learn 1.8 moved from `penalty` to `l1_ratio` and C = inf; both spellings are read, none is touched.
+    scikit-learn 1.8 moved from `penalty` to `l1_ratio` and C = inf; both spellings are read, neither is changed.
     """
     penalty, cross_validated = getattr(est, "penalty", "deprecated"), hasattr(est, "C_")
     if cross_validated and not est.refit:  # the weights are an average over folds
@@ -387,13 +387,13 @@ def squared_hinge(view: LinearView, sample_weight: Floats | None) -> Objective |
 #     w_lda = N/(1 - q) M^-1 Delta,   M = W + lam I,   lam = q/(1 - q) tr(W)/P,
 #     w_ridge = kappa M^-1 Delta,     kappa = c (2 - d),   d = class difference of the ridge scores,
 #
-# so the two differ by the factor N / (kappa (1 - q)) only. A row has mass 1, except that the solvers "lsqr" and "eigen"
+# so the two differ only by the factor N / (kappa (1 - q)). A row has mass 1, except that the solvers "lsqr" and "eigen"
 # weight each class covariance by its prior: then a class has mass N x prior. Priors also move the intercept. Before
-# scikit-learn 1.9.1 the solver "svd" had N - 2 in place of the first N; the fitted weights tell.
+# scikit-learn 1.9.1 the solver "svd" had N - 2 in place of the first N; the fitted weights show which one applies.
 
-# Full shrinkage means an infinite ridge penalty; this is close enough to it and leaves ten digits.
+# Full shrinkage means an infinite ridge penalty; this is close enough and leaves ten digits.
 MAX_SHRINKAGE = 1.0 - 1e-6
-NO_SCATTER = 1e-9  # class means of the scores this close to their targets: rounding is all that is left between rows
+NO_SCATTER = 1e-9  # with class means of the scores this close to their targets, rows differ by rounding only
 
 
 def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
@@ -403,7 +403,7 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
     q, positive = shrinkage(view.estimator), view.labels.positive
     N, P = view.X.shape
     if q is None or (q == 0 and P + 4 > N):
-        # Without two rows the scatter is singular. It is inverted by dropping directions, which no ridge penalty does.
+        # Without two rows the scatter is singular. Inverting it drops directions, which no ridge penalty does.
         return None
     kept, mass = 1.0 - min(q, MAX_SHRINKAGE), _row_mass(view)
     columns = feature_moments(view.X, positive)
@@ -431,10 +431,10 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
 class DiscriminantScale(Readout):
     """From ridge scores to discriminant scores: z_lda = slope (z - midpoint of the class means) + log prior odds.
 
-    Slope and midpoint belong to the fit and change with the rows that are removed. Both follow from the class
+    Slope and midpoint are properties of the fit and change when rows are removed. Both follow from the class
     means of the honest ridge scores, which the normal equations give in closed form: over the remaining rows with
-    their masses, sum z = sum t and sum t z = t'z + lever, see `Removal`. What is neglected is that removal changes tr W
-    and with it the penalty; without shrinkage the scores are exact.
+    their masses, sum z = sum t and sum t z = t'z + lever, see `Removal`. The change of tr W, and of the penalty with
+    it, is neglected; without shrinkage the scores are exact.
     """
 
     mass1: float
@@ -442,7 +442,7 @@ class DiscriminantScale(Readout):
     kept: float  # 1 - q
     difference: float  # d of the full fit
     log_odds: float | None  # None: follows the class counts
-    lost: int = 0  # what the solver takes off N in the covariance, 0 or 2
+    lost: int = 0  # what the solver subtracts from N in the covariance, 0 or 2
     rescales: ClassVar[bool] = True
 
     @property
@@ -460,14 +460,14 @@ class DiscriminantScale(Readout):
         return np.asarray(self._slope(mass1, mass0, mean1 - mean0) * (scores - 0.5 * (mean1 + mean0)) + odds)
 
     def drift(self, bystander: float) -> float:
-        # Every removed fit gets its own midpoint, so only the prior odds drift: by one row of each class.
+        # Each fit with rows removed has its own midpoint, so only the prior odds drift: by one row of each class.
         if self.log_odds is not None or min(self.mass1, self.mass0) <= 1:
             return 0.0
         return float(np.log((self.mass1 - 1) / (self.mass0 - 1)) - np.log(self.mass1 / self.mass0))
 
     def _slope(self, mass1: Any, mass0: Any, difference: Any) -> Any:
         N, left = mass1 + mass0, 2.0 - difference
-        if self.difference <= 2.0:  # beyond: weights that point against the classes, left is negative throughout
+        if self.difference <= 2.0:  # above 2, the weights point against the classes and `left` is always negative
             left = np.where(left < NO_SCATTER, 0.0, left)
         with np.errstate(divide="ignore"):  # infinite where a fit leaves no scatter within the classes
             return (N - self.lost) / (mass1 * mass0 / N * left * self.kept)
@@ -486,7 +486,7 @@ def _readout(view: LinearView, mass: Floats, means: Floats, kept: float) -> Disc
 
 
 def _lost(view: LinearView) -> int:
-    """0 or 2, whichever the weights obey: W w = (N - lost) Delta for the solver "svd", which knows no shrinkage."""
+    """0 or 2, whichever fits the weights: W w = (N - lost) Delta for the solver "svd", which has no shrinkage."""
     est: Any = view.estimator
     if est.solver != "svd":
         return 0
@@ -526,7 +526,7 @@ def shrinkage(est: Any) -> float | None:
 
 
 def _within_scatter(columns: tuple[Moments, Moments], mass: tuple[float, float]) -> float:
-    """tr W; all rows of a class weigh the same."""
+    """tr W; all rows of a class have the same weight."""
     return sum(m / c.n * float(c.scatter.sum()) for c, m in zip(columns, mass, strict=True))
 
 
@@ -554,14 +554,14 @@ def describe(view: LinearView, sample_weight: Floats | None = None) -> Objective
 
 
 def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats | None) -> Objective:
-    """The same with the scalers of the view; without a penalty, scales make no difference."""
+    """The objective with the scalers of the view; without a penalty, scales make no difference."""
     if objective.lam == 0 or not view.scaled:
         return objective
     return replace(objective, scaled=tuple(_weighted(scaled, view.X, sample_weight) for scaled in view.scaled))
 
 
 def _weighted(scaled: ScaledColumns, X: Any, sample_weight: Floats | None) -> ScaledColumns:
-    """The weights are those of the scaler, too, where its columns have the mean and spread that weights would give."""
+    """The scaler with the sample weights, if its columns have the unit variance that weighted scaling gives."""
     if sample_weight is None or scaled.kind != "sd":
         return scaled
     columns = X[:, scaled.columns]
@@ -571,5 +571,5 @@ def _weighted(scaled: ScaledColumns, X: Any, sample_weight: Floats | None) -> Sc
 
 
 def trains_as_its_class(est: Any) -> bool:
-    """Whether fit is scikit-learn's own: a subclass with another one may minimise anything."""
+    """Whether fit is scikit-learn's own: a subclass with its own fit may minimise anything."""
     return str(getattr(type(est).fit, "__module__", "")).startswith("sklearn.")

@@ -1,7 +1,7 @@
-"""The removal formula for groups: scores under the fit that lacks a row's whole group, or two groups.
+"""The removal formula for groups: scores under the fit without a row's whole group, or without two groups.
 
-Removal is done one group after the other, which in the quadratic model is the same as removing both at once. After
-group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
+Groups are removed one after the other, which in the quadratic model is the same as removing both at once. After
+removing group a, with R = sqrt(D) and C_a = R_a (I - R_a G_aa R_a)^-1 R_a,
 
     u_a = g_a + C_a G_aa g_a,    z' = z + G_.a u_a,    g' = g + D (z' - z),    G' = G + G_.a C_a G_a. ,
 
@@ -52,9 +52,9 @@ def group_shifts(model: LocalModel, codes: Ints) -> Floats:
 
 
 def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[Floats, Floats]:
-    """Shifts T[i, h] = z_i without its own group and group h, minus z_i; T[i, own] lacks its own only.
+    """Shifts T[i, h] = z_i without its own group and group h, minus z_i; T[i, own] is without its own group only.
 
-    Also the shift S[a, h] of a `typical` row of B, one that stays, without groups a and h.
+    Also the shift S[a, h], without groups a and h, of a `typical` row of B that is not itself removed.
     """
     prepared, reach = buckets(model, codes), model.B @ typical
     n_groups = int(codes.max()) + 1
@@ -68,7 +68,7 @@ def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[
 
 
 def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
-    """The groups, sorted by size."""
+    """The groups, one bucket per size."""
     order = np.argsort(codes, kind="stable")
     sizes = np.bincount(codes)
     starts = np.cumsum(sizes) - sizes
@@ -84,7 +84,7 @@ def buckets(model: LocalModel, codes: Ints) -> list[Bucket]:
 def _without_each_other(
     model: LocalModel, rows: Ints, Gaa: Floats, prepared: list[Bucket], typical_reach: Floats
 ) -> tuple[Floats, Floats]:
-    """Shifts of the rows of one group (rows, groups), and of the typical row, without it and each other group."""
+    """Shifts of the rows of one group (rows, groups), and of the typical row, without that group and each other one."""
     reach = model.B @ model.B[rows].T
     root = np.sqrt(model.D[rows])
     core = root[:, None] * _inverse_slack(Gaa, root) * root
@@ -114,14 +114,14 @@ def _removed_slopes(G: Floats, D: Floats, g: Floats, inverse: Floats | None = No
 
 def _inverse_slack(G: Floats, root: Floats) -> Floats:
     """(I - R G R)^-1 with the eigenvalues of R G R kept below one."""
-    if G.shape[-1] == 1:  # most groups, where only some rows are repeated
+    if G.shape[-1] == 1:  # most groups, if only some rows are repeated
         return np.asarray(1.0 / (1.0 - np.minimum(root[..., None] ** 2 * G, MAX_LEVERAGE)))
     values, vectors = np.linalg.eigh(root[..., :, None] * G * root[..., None, :])
     slack = 1.0 - np.minimum(values, MAX_LEVERAGE)
     return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
-# ---- What a scaler adds: the correction of `foldless.honest.scaling`, for one group or two as a set of rows.
+# ---- What a scaler adds: the correction of `foldless.honest.scaling`, with one or two groups as the set of rows.
 
 
 def group_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
@@ -142,7 +142,7 @@ def group_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints,
 
 
 def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
-    """The same without the own group only, (rows,)."""
+    """The same without each row's own group only, shape (rows,)."""
     total = np.empty(codes.size)
     for bucket in buckets(model, codes):
         total[bucket.rows] = _of_sets(model, tables, bucket.rows, which[bucket.codes[:, None]])
@@ -150,7 +150,7 @@ def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, w
 
 
 def _of_sets(model: LocalModel, tables: Sequence[Columns], sets: Ints, units: Ints) -> Floats:
-    """-m_S E w_S for sets of rows (b, s), which are the groups `units` (b, 1 or 2)."""
+    """-m_S E w_S for sets of rows (b, s), which make up the groups `units` (b, 1 or 2)."""
     G, D = model.B[sets] @ model.B[sets].transpose(0, 2, 1), model.D[sets]
     inverse = _inverse_slack(G, np.sqrt(D))
     u, total = _removed_slopes(G, D, model.g[sets], inverse), np.zeros(sets.shape)
@@ -170,7 +170,7 @@ def _without_group(G: Floats, D: Floats, M: Floats, inverse: Floats) -> Floats:
 
 
 def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) -> Removed:
-    """Honest scores with the groups `codes` (N,) removed whole; pairs among `rows`, which hold whole groups."""
+    """Honest scores with whole groups `codes` (N,) removed; pairs are taken among `rows`, which hold whole groups."""
     local = np.unique(codes[rows], return_inverse=True)[1]
     positive = problem.positive[rows]
     local1, local0 = np.flatnonzero(positive), np.flatnonzero(~positive)
@@ -271,7 +271,7 @@ def _symmetric(lever: Floats) -> Floats:
 
 
 def _centred_influence(shifts: Floats, local: Ints, positive: Bools) -> Floats:
-    """I[i, h] = z_i(-own, h) - z_i(-own), less its mean over the class of i; 0 where h is the own group."""
+    """I[i, h] = z_i(-own, h) - z_i(-own), less its mean over the class of i; 0 where h is i's own group."""
     own = (np.arange(local.size), local)
     influence = shifts - shifts[own][:, None]
     for mask in (positive, ~positive):
@@ -281,7 +281,7 @@ def _centred_influence(shifts: Floats, local: Ints, positive: Bools) -> Floats:
 
 
 def _share_of_groups(codes: Ints, evaluated: int) -> float:
-    """Sums over evaluated groups become sums over all groups."""
+    """Factor that scales sums over the evaluated groups up to all groups."""
     return float(codes.max()) / max(evaluated - 1, 1)
 
 

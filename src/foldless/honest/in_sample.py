@@ -1,8 +1,8 @@
 """The in-sample method: the paper's conjugate model on the training scores themselves.
 
-Right when w was chosen without these rows, or when there are far fewer features than rows.
+Valid when w was chosen without these rows, or when there are far fewer features than rows.
 Otherwise the fit has already adapted to the rows it is judged on, and the prior adds its own
-confidence: `optimism` tells when, and every result says so.
+confidence: `optimism` detects this case, and every result says so.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from foldless.tables.matrix import LazyMatrix
 def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prior: Prior) -> ScorePosterior:
     """Posterior of the score distribution along weights (P,) or (P, K), intercept left out of `scores`.
 
-    The answer does not depend on the length of w. Powers of two, which cost no digits, bring it near 1
+    The result does not depend on the length of w. Scaling by a power of two, which is exact, brings it near 1
     so that neither huge nor tiny weights overflow.
     """
     exponent = np.frexp(np.max(np.abs(weights), axis=0))[1]
@@ -35,10 +35,10 @@ def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prio
 
 
 def posterior_along(X: Any, y: Any, w: Any, prior: Prior, pos_label: Any) -> tuple[ScorePosterior, ScoreStats]:
-    """The same for weights (P,) or (P, K) and any kind of table, which is read once and never held whole."""
+    """The same for weights (P,) or (P, K) and any kind of table, read once and never held in full."""
     identity = prior.family == "scaled-identity"
     ready = prepared(X, y, w, pos_label=pos_label, columns=identity, unit_length=True)
-    along = prior.along(ready.weights)  # while the device works, where there is one
+    along = prior.along(ready.weights)  # while the device, if any, is working
     summary = ready.collect()
     trace = posterior_trace(prior, *summary.columns) if summary.columns is not None else None
     post = update(summary.stats, along, trace=trace)
@@ -59,7 +59,7 @@ def separation(view: LinearView, prior: Prior) -> Effect:
 
 
 def adaptive_separation(X: Any, positive: Any, weights: Floats, scores: Floats) -> GridEffect:
-    """The same under `Prior.adaptive()`, whose hyperparameters the data choose."""
+    """The same under `Prior.adaptive()`, whose hyperparameters are chosen from the data."""
     if isinstance(X, LazyMatrix):
         raise PriorError(
             "Prior.adaptive() needs the spectrum of X and does not go with a table that is not in memory: use "
@@ -112,12 +112,12 @@ def class_error_effects(view: LinearView, prior: Prior, threshold: float) -> tup
 # Mean of the in-sample posterior (paper prior, logistic regression) on data without any signal, by
 # features per row: measured in results/optimism.md, nearly the same for N from 20 to 1000.
 NOISE_LEVEL = ((0.02, 0.58), (0.05, 0.62), (0.1, 0.68), (0.2, 0.76), (0.5, 0.90), (1.0, 0.99), (2.0, 1.0))
-# Beyond this many features per row pure noise reads 0.6 or more: the answer is no longer the data's.
+# Beyond this many features per row, pure noise yields 0.6 or more: the result no longer reflects the data.
 MAX_FEATURES_PER_ROW = 0.03
 
 
 def optimism(n_features: int, n_rows: int, prior: Prior) -> str | None:
-    """The warning that an in-sample answer deserves at this shape, or None."""
+    """The warning that an in-sample result needs for data of this shape, or None."""
     ratio = n_features / n_rows
     if ratio <= MAX_FEATURES_PER_ROW or prior.family == "adaptive":
         return None

@@ -1,4 +1,4 @@
-"""The leave-one-out analysis of two classes: rows removed, summed up in one statistic, and the prior applied."""
+"""The leave-one-out analysis of two classes: remove rows, compute one statistic, apply the prior."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LeaveOneOut:
 
     @classmethod
     def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> LeaveOneOut:
-        """Remove rows, sum up, apply the prior."""
+        """Remove rows, compute the statistic, apply the prior."""
         return cls.from_removed(remove_rows(view, groups=groups, sample_weight=sample_weight), prior, view.notes)
 
     @classmethod
@@ -41,7 +41,7 @@ class LeaveOneOut:
 
     @property
     def strained(self) -> str | None:
-        """What deserves a warning: the figures are those of another classifier than the user's."""
+        """The note that calls for a warning: the figures are those of a classifier other than the user's."""
         return self.removed.provenance.strain
 
     def details(self) -> dict[str, Any]:

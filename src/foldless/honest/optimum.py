@@ -1,7 +1,7 @@
 """How far a fit is from the optimum of its objective, and the damped Newton steps that lead there.
 
-scikit-learn's default tolerances stop early at weak penalties; the removal formulas hold at the optimum only.
-Newton steps in the coordinates of the design need the very matrices that removal needs.
+scikit-learn's default tolerances stop early at weak penalties; the removal formulas hold only at the optimum.
+Newton steps in the coordinates of the design use the same matrices as removal.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
 MAX_STEPS = 200
 MAX_HALVINGS = 60
-CHEAP = 1e6  # multiplications in a Hessian that is made anew for every Newton step
-# Newton steps with a kept Hessian: how many, how long, when they end, and how far curvatures may change meanwhile.
+CHEAP = 1e6  # up to this many multiplications, the Hessian is recomputed for every Newton step
+# Newton steps with a fixed Hessian: most steps, longest step, step that ends them, and largest change of curvatures.
 KEPT_STEPS, SHORT, NEGLIGIBLE, CHANGED = 4, 0.1, 1e-3, 0.01
 MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
 
 
-# ---- The damped Newton method: callers bring the step, its slope along a line or the trial of a shorter one.
+# ---- The damped Newton method: callers supply the step, its slope along a line, or the trial of a shorter one.
 
 
 def descended(start: T, step: Callable[[T], T | None], most: int) -> T:
-    """Where repeated steps lead; `step` returns None at the optimum, or where no step descends any more."""
+    """The result of repeated steps; `step` returns None at the optimum, or when no step descends any further."""
     now = start
     for _ in range(most):
         moved = step(now)
@@ -52,7 +52,7 @@ def halved(trial: Callable[[float], T | None], most: int) -> T | None:
 def bisected(slope: Callable[[float], float], initial: float) -> float:
     """Step in (0, 1] at which the slope of a convex function, `initial` at 0, has at least halved.
 
-    The slope is monotone, so bisection finds the place, also where the curvature jumps (squared hinge).
+    The slope is monotone, so bisection finds the step even where the curvature jumps (squared hinge).
     """
     low, high, step = 0.0, 1.0, 1.0
     for _ in range(MAX_HALVINGS):
@@ -132,7 +132,7 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
 
 
 def _with_kept_curvature(objective: Objective, design: Design, start: Point, curvature: Curvature) -> Point | None:
-    """The optimum by Newton steps with one and the same curvature; None where that would have to be updated.
+    """The optimum by Newton steps with a fixed curvature; None if the curvature would have to be updated.
 
     Scikit-learn's tolerances leave a fit so close to its optimum that curvatures hardly change on the way.
     """
@@ -157,9 +157,9 @@ def _relative_step(before: Floats, after: Floats, D: Floats) -> float:
 
 
 def tempered(objective: Objective, design: Design) -> Objective:
-    """In the row space, a penalty far below the scale of the rows is raised to where the arithmetic holds.
+    """In the row space, raise a penalty far below the scale of the rows to where the arithmetic is reliable.
 
-    The fit then interpolates its rows whatever the penalty, and honest scores have reached their limit; but
+    With so small a penalty the fit interpolates its rows and honest scores have reached their limit; but
     1 - leverage, of the order penalty / scale, would be lost in rounding, and with it every correction.
     """
     if design.pivots is None or objective.lam <= 0:
@@ -178,7 +178,7 @@ def fitted_point(objective: Objective, design: Design) -> Point:
 
 
 def residual(objective: Objective, design: Design, point: Point, curvature: Curvature) -> float:
-    """Optimality residual |lam w + A'g| / |lam w|, and |sum g| / sum |g| for a free intercept; the larger.
+    """Optimality residual: the larger of |lam w + A'g| / |lam w| and, for a free intercept, |sum g| / sum |g|.
 
     Without a penalty: the length of a Newton step relative to the scores, both in the metric of the curvature.
     """
@@ -227,14 +227,14 @@ def direction_match(a: Point, b: Point, norm_a: float) -> float:
 
 
 def _newton_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point | None:
-    """The next point, or None when no step along the Newton direction descends any more."""
+    """The next point, or None when no step along the Newton direction descends any further."""
     dc, dz = _newton_direction(objective, design, point, curvature)
     step = _step_length(objective, point, dc, dz)
     return None if step == 0.0 else Point(point.coef + step * dc, point.scores + step * dz)
 
 
 def full_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point:
-    """One whole Newton step: from next to the optimum, to it."""
+    """One full Newton step, which reaches the optimum from a point next to it."""
     dc, dz = _newton_direction(objective, design, point, curvature)
     return Point(point.coef + dc, point.scores + dz)
 
@@ -265,7 +265,7 @@ def _line_derivative(objective: Objective, point: Point, dc: Floats, dz: Floats,
 
 
 def _better_start(objective: Objective, design: Design, start: Point) -> Point:
-    """The user's point, or the origin where that is lower: saturated losses give Newton nothing to go by."""
+    """The user's point, or the origin if its value is lower: saturated losses give Newton's method nothing to go by."""
     origin = Point(np.zeros(len(start.coef)), np.zeros(design.n_rows))
     return start if _value(objective, start) <= _value(objective, origin) else origin
 
@@ -284,7 +284,7 @@ def _slope(objective: Objective, design: Design, point: Point, g: Floats, curvat
 
 
 def _outside(objective: Objective, start: Point) -> float:
-    """Share of the weights that no row can see: the penalty would have driven it to zero."""
+    """Share of the weights outside the span of the rows: the penalty would have driven it to zero."""
     total = float(np.sum(_augmented(objective) ** 2))
     return float(np.sqrt(max(0.0, total - float(start.coef @ start.coef)) / total)) if objective.lam > 0 else 0.0
 
@@ -302,17 +302,17 @@ def _ratio(vector: Floats, reference: Floats) -> float:
     return length / scale if scale > 1e-200 * length else np.inf
 
 
-# ---- A fit that stopped early resembles the optimum at a stronger penalty: find the one that it resembles most.
+# ---- A fit that stopped early resembles the optimum at a stronger penalty: find the most similar one.
 #
-# Solvers start at zero and walk towards the optimum much as the optimum itself walks when the penalty weakens. Where
-# the user's weights point elsewhere than the optimum of their objective, rows are removed at the nearest point of
-# that path: it stands for the user's classifier, the optimum for a classifier that nobody has.
+# Solvers start at zero and move towards the optimum much as the optimum itself moves when the penalty weakens. If the
+# user's weights point away from the optimum of their objective, rows are removed at the nearest point of that path:
+# it represents the user's classifier, whereas the optimum represents a classifier that nobody has.
 
-ELSEWHERE = 0.999  # above, the optimum itself stands for the weights well enough
+ELSEWHERE = 0.999  # above this, the optimum itself represents the weights well enough
 STEP = 10**0.25
 PATH_STEPS = 12  # three decades
-RESEMBLES = 0.9  # below this, the weights did not stop on the way: they are not from these rows
-PAST = 3  # optima in a row that are further away than the best one: the path only leads away
+RESEMBLES = 0.9  # below this, the weights are no early stop on the path: they were not fitted to these rows
+PAST = 3  # after this many consecutive optima further away than the best, the path only leads away
 
 
 def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> Optimum:

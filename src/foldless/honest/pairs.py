@@ -1,12 +1,12 @@
 """Means over all pairs of one positive and one negative row, whatever their number.
 
-With few rows every pair is at hand. With many, the difference of the scores of a pair, both without the pair, is
-additive but for a small rest that only the pair itself knows:
+With few rows, every pair is evaluated. With many, the difference between the scores of a pair, both from the fit
+without the pair, is additive except for a small remainder e_ij specific to the pair:
 
     diff_ij = S_i - S_j + e_ij
     mean f(diff) = mean over all pairs of f(S_i - S_j)  +  mean over sampled pairs of [f(diff_ij) - f(S_i - S_j)]
 
-The first mean takes a sort, or a histogram; the second one is a control variate on some hundred rows of each class.
+The first mean takes a sort or a histogram; the second is a control variate on a few hundred rows of each class.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
 
 ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
-EVERY_PAIR = 1 << 20  # held-out scores with at most so many pairs are compared one by one
+EVERY_PAIR = 1 << 20  # held-out scores with at most this many pairs are compared one by one
 # The kernel Phi(x / width) on a grid: steps per width, how far it reaches, and how far from the median bins go.
 STEPS, REACH, FARTHEST = 8, 7, 4000
 
@@ -61,7 +61,7 @@ class PairSample:
     """Exact differences `diff` of sampled rows, their places among the rows of each class, and in-sample scores.
 
     `share1` and `share0` sum to one: the share of its class that a sampled row stands for. `level1` and `level0` are
-    the in-sample scores of all rows of each class: rows with equal columns have equal ones and are tied in every fit.
+    the in-sample scores of all rows of each class: rows with equal columns share them and are tied in every fit.
     """
 
     diff: Floats
@@ -73,7 +73,7 @@ class PairSample:
     level0: Floats
 
     def kept(self, keep1: Bools, keep0: Bools) -> PairSample:
-        """Without the rows that are not kept; the others stand for what is left."""
+        """The sample restricted to the rows that are kept, with shares that again sum to one."""
         in1, in0 = keep1[self.place1], keep0[self.place0]
         share1, share0 = self.share1[in1], self.share0[in0]
         return PairSample(
@@ -89,9 +89,9 @@ class PairSample:
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Scores S of the positive and of the negative rows, and the sampled pairs, if differences are not just additive.
+    """Scores S of the positive and of the negative rows, and sampled pairs if differences are not purely additive.
 
-    `complete` holds all differences, of shape (n1, n0), where every pair is at hand.
+    `complete` holds all differences, of shape (n1, n0), if every pair was evaluated.
     """
 
     score1: Floats
@@ -101,12 +101,12 @@ class Pairs:
 
     @classmethod
     def of_differences(cls, diff: Floats) -> Pairs:
-        """Every pair at hand."""
+        """From the differences of all pairs."""
         return cls(diff.mean(axis=1), diff.mean() - diff.mean(axis=0), diff)
 
     @classmethod
     def of_scores(cls, score1: Floats, score0: Floats) -> Pairs:
-        """Scores that no pair changes: those of rows that were not used for training."""
+        """From scores that do not depend on the pair: those of rows that were not used for training."""
         small = score1.size * score0.size <= EVERY_PAIR
         return cls(score1, score0, score1[:, None] - score0 if small else None)
 
@@ -166,7 +166,7 @@ class Pairs:
 
     @property
     def _rest(self) -> Floats:
-        """e_ij: what the pair adds."""
+        """e_ij of the sampled pairs."""
         return np.asarray(self._the_sample.diff - self._base)
 
     @property
@@ -178,7 +178,7 @@ class Pairs:
         return float(self._the_sample.share1 @ values @ self._the_sample.share0)
 
     def _sampled_order(self) -> float:
-        """What sampled pairs add to the share of ordered ones; pairs of equal rows are tied on both sides."""
+        """What sampled pairs add to the share of ordered pairs; pairs of equal rows are tied in both terms."""
         sample = self._the_sample
         level = sample.level1[sample.place1][:, None] - sample.level0[sample.place0]
         additive = ordered(np.where(np.abs(level) <= _tolerance(sample), 0.0, self._base))
@@ -186,7 +186,7 @@ class Pairs:
 
 
 def ordered(diff: Floats) -> Floats:
-    """1 for a positive difference, 1/2 for none."""
+    """1 for a positive difference, 1/2 for a tie, 0 for a negative difference."""
     return np.where(diff == 0, 0.5, diff > 0)
 
 
@@ -203,7 +203,7 @@ def _of_all(values: Floats) -> Effects:
 
 
 def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -> Floats:
-    """Share of the others below each score; ties count half. Sorted scores are looked up in the cache."""
+    """Share of the others below each score; ties count half. Looking up scores in sorted order stays in the cache."""
     among, sought, share = others[order_of_others], scores[order], np.empty(scores.size)
     share[order] = np.searchsorted(among, sought) + np.searchsorted(among, sought, side="right")
     return share / (2 * others.size)
@@ -212,7 +212,7 @@ def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -
 def _smooth_below(others: Floats, scores: Floats, width: float) -> Floats:
     """mean over others of Phi((score - other) / width), from a histogram of the others.
 
-    Linear binning and linear interpolation each widen the kernel by the variance step^2 / 6, so a narrower one is used.
+    Linear binning and linear interpolation each add step^2 / 6 to the kernel's variance, so a narrower kernel is used.
     """
     step, middle = width / STEPS, float(np.median(others))
     low = max(float(others.min()), middle - FARTHEST * width) - REACH * width
@@ -239,7 +239,7 @@ def _tolerance(sample: PairSample) -> float:
 
 
 def _tie_correction(score1: Floats, score0: Floats, sample: PairSample) -> float:
-    """What pairs of equal rows add when they count half, instead of by the order of S."""
+    """Change in the mean when pairs of equal rows count half instead of by the order of S."""
     level, tolerance = np.concatenate([sample.level1, sample.level0]), _tolerance(sample)
     if np.diff(np.sort(level)).min() > tolerance:
         return 0.0
@@ -263,13 +263,13 @@ def _ordered_within(scores: Floats, code: Ints, positive: Bools) -> float:
     return float(((negatives - before) * positive).sum())
 
 
-# ---- Which rows stand for all where there are too many pairs: a random sample of each class, and rows it may not lack.
+# ---- Which rows represent all if there are too many pairs: a random sample of each class, and indispensable rows.
 
 SEED = 20240229  # fixed: the same data give the same answer
-# Rows of each class: what the sample adds to the error of the AUC is 2 P^(1/4) / rows of its standard error.
+# Rows per class: sampling adds an error of 2 P^(1/4) / rows times the standard error of the AUC.
 LEAST, MOST = 300, 500
-FOR_NOISE = 150  # of them, for the share of training noise
-# A row is influential if it weighs so many times the mean, and this share of the whole; so many of them are kept.
+FOR_NOISE = 150  # of these, how many are used for the share of training noise
+# A row is influential above this multiple of the mean weight and this share of the total; the last caps their number.
 MANY_TIMES, SHARE, STRONGEST = 8.0, 0.01, 60
 
 
@@ -279,14 +279,14 @@ def rows_per_class(n_rows: int, n_columns: int) -> int:
 
 
 def random_rows(positive: Bools, most: int) -> Ints:
-    """At most so many rows of each class, in increasing order."""
+    """At most `most` rows of each class, in increasing order."""
     rng = np.random.default_rng(SEED)
     classes = (np.flatnonzero(positive), np.flatnonzero(~positive))
     return np.sort(np.concatenate([c if c.size <= most else rng.permutation(c)[:most] for c in classes]))
 
 
 def influential(exposure: Floats, impact: Floats) -> Ints:
-    """Rows that weigh far more than others, as the one that suffers or as the one that acts."""
+    """Rows with far more weight than others, either in exposure to other rows or in impact on them."""
     tiny = np.finfo(float).tiny
     weight = np.maximum(exposure / max(exposure.mean(), tiny), impact / max(impact.mean(), tiny))
     strong = np.flatnonzero(weight > max(MANY_TIMES, SHARE * weight.size))
@@ -294,7 +294,7 @@ def influential(exposure: Floats, impact: Floats) -> Ints:
 
 
 def in_doubt(scores: Floats, positive: Bools, most: int) -> Ints:
-    """The `most` lowest positive and highest negative rows, where these hold all pairs that are out of order."""
+    """The `most` lowest positive and highest negative rows if these contain all misordered pairs, else none."""
     rows1, rows0 = np.flatnonzero(positive), np.flatnonzero(~positive)
     low, high = scores[rows1], scores[rows0]
     if max(np.count_nonzero(low < high.max()), np.count_nonzero(high > low.min())) > most:
@@ -314,7 +314,7 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows in increasing order, which of them are positive, and which were sure to be taken; of so many per class."""
+    """Rows in increasing order, which of them are positive, which were certain to be taken, and the class sizes."""
 
     rows: Ints
     positive: Bools
@@ -323,13 +323,13 @@ class Sample:
 
     @classmethod
     def of(cls, positive: Bools, random: Ints, certain: Ints) -> Sample:
-        """Random rows, joined by those that are certain."""
+        """Random rows, together with those that are certain."""
         rows = np.union1d(random, certain)
         n1 = int(np.count_nonzero(positive))
         return cls(rows, positive[rows], np.isin(rows, certain), (n1, positive.size - n1))
 
     def thinned(self, most: int) -> Sample:
-        """All rows where they are complete; else those that are certain, and at most so many others of each class."""
+        """The sample itself if complete; otherwise the certain rows and at most `most` others of each class."""
         if self.complete:
             return self
         kept = self.certain.copy()
@@ -340,7 +340,7 @@ class Sample:
 
     @property
     def complete(self) -> bool:
-        """Whether these are all rows."""
+        """Whether the sample contains all rows."""
         return self.rows.size == sum(self.counts)
 
     @cached_property
@@ -349,7 +349,7 @@ class Sample:
         return self._members(self.positive, self.counts[0]), self._members(~self.positive, self.counts[1])
 
     def _members(self, mine: Bools, count: int) -> Members:
-        """A certain row stands for itself, the others for all that remain."""
+        """A certain row represents itself; the drawn rows represent all that remain."""
         rows = np.flatnonzero(mine)
         certain = self.certain[rows]
         share, drawn = np.full(rows.size, 1.0 / count), np.count_nonzero(~certain)
@@ -358,7 +358,7 @@ class Sample:
         return Members(rows, share, count)
 
     def places(self, positive: Bools) -> tuple[Ints, Ints]:
-        """Where the sampled rows stand among the rows of their class."""
+        """Positions of the sampled rows among the rows of their class."""
         first, second = self.members
         return (
             np.cumsum(positive)[self.rows[first.rows]] - 1,
@@ -366,9 +366,9 @@ class Sample:
         )
 
     def ratios(self, positive: Bools, exposure: Floats, impact: Floats) -> Floats:
-        """(2, 2): what sums over pairs (i of class k, j of class l) are to their estimates from the sample.
+        """(2, 2): ratios of sums over all pairs (i of class k, j of class l) to their estimates from the sample.
 
-        Products of exposure and impact go with squared influences, and are known for all rows.
+        The sums are of exposure x impact, which tracks the squared influence and is known for all rows.
         """
         if self.complete:
             return np.ones((2, 2))

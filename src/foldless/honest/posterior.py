@@ -2,8 +2,8 @@
 
     dhat | delta ~ delta + sqrt(V(delta)) t,   with n - 2 degrees of freedom for classes of equal size, else fewer
 
-When every pair is ordered, that likelihood reads the margin as if the normal tail were known. As far as the margin
-exceeds what makes such an order nearly sure, the evidence of the order alone takes its place.
+When all pairs are ordered the same way, that likelihood reads the margin as if the normal tail were known. To the
+extent that the margin exceeds what makes such an order nearly certain, the evidence of the order alone replaces it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class EffectPrior:
 
     @classmethod
     def flat(cls) -> EffectPrior:
-        """Every separation is equally likely beforehand, also below chance."""
+        """Every separation is equally likely a priori, including those below chance."""
         return cls(chance=0.0, soft=np.inf, scale=np.inf)
 
     @classmethod
@@ -116,10 +116,10 @@ def _margin_evidence(statistic: SeparationStatistic, delta: Floats) -> Floats:
 
 
 def _share_of_order(statistic: SeparationStatistic) -> float:
-    """How much of the posterior comes from the order alone: the part of the margin that goes beyond a sure order.
+    """Share of the posterior that comes from the order alone: the part of the margin beyond a nearly certain order.
 
-    At the separation where all pairs are in order with probability 0.9 they hardly tell it from a larger one: what the
-    margin adds from there on is the normal law, not the rows.
+    At the separation where all pairs are in order with probability 0.9, the order hardly distinguishes it from a
+    larger one: whatever the margin adds beyond that comes from the normal law, not from the rows.
     """
     if np.isinf(statistic.estimate):
         return 1.0
@@ -131,7 +131,7 @@ def _share_of_order(statistic: SeparationStatistic) -> float:
 
 
 def _order_evidence(statistic: SeparationStatistic, delta: Floats) -> Floats:
-    """log P(the order that was seen | delta)."""
+    """log P(observed order | delta)."""
     separations, log_chance = _chance_of_order(statistic.units0, statistic.units1)
     toward = delta if statistic.pair_auc > 0.5 else -delta
     # Smooth in delta, so a coarse table will do: this is the one costly step of the posterior.
@@ -152,7 +152,7 @@ def _chance_of_order(n0: int, n1: int) -> tuple[Floats, Floats]:
 
 
 def _pooled(points: Floats, margin: Floats, order: Floats, share: float) -> Floats:
-    """The posterior from the margin and that from the order alone, mixed."""
+    """Mixture of the posterior from the margin and the one from the order alone."""
     densities = [GridEffect(points, part).density for part in (margin, order)]
     with np.errstate(divide="ignore"):
         return np.asarray(np.log((1 - share) * densities[0] + share * densities[1]))

@@ -1,11 +1,12 @@
 """Error rates at a threshold from pair-removed scores.
 
-Scores averaged over the partners of a pair are used, never leave-one-out scores: those shift with the
+Scores are averaged over the partners of a pair. Leave-one-out scores are never used: they shift with the
 class balance. The rate of a class beyond the threshold is Phi(x), and x is estimated like the separation:
 
     p = mean Phi((score - threshold) / h),    x = sqrt(1 + h^2 / s^2) Phi^-1(p)
 
-counts for h = 0, the normal tail for infinite h. With h of the order n^(-1/3) s, skewed scores do no harm.
+This counts rows for h = 0 and uses the normal tail for infinite h. With h of the order n^(-1/3) s, skewed scores do
+no harm.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from foldless.honest.removal import Removed
 from foldless.honest.statistic import clustered_square, robust_scale
 from foldless.laws.effect import StudentEffect
 
-# Scores whose spread is below this share of their distance from the threshold say which side they are on, no more.
+# Scores whose spread is below this share of their distance from the threshold only show which side they are on.
 TIED = 1e-6
-FARTHEST = 1e70  # beyond all scores, and its square is still a number
+FARTHEST = 1e70  # beyond all scores, and its square is still finite
 # Less smoothing than for the AUC: at a threshold only the nearby scores matter.
 RATE_BANDWIDTH = 1.0
-BEYOND = 1.5  # how much further than their number n rows are believed, in probits
+BEYOND = 1.5  # how far an estimate may exceed what n rows can show, in probits
 MIN_VARIANCE_RATIO = 1e-4
 # Lilliefors' statistic D sqrt(n) exceeds this once in a thousand normal samples; smaller D does not matter.
 NOT_NORMAL, RELEVANT = 1.2, 0.08
@@ -33,7 +34,7 @@ NOT_NORMAL, RELEVANT = 1.2, 0.08
 def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
     """Honest scores of the negative and the positive rows, averaged over partners of the other class.
 
-    The drift of the intercept is taken back: the classifier in use has all of its rows.
+    The drift of the intercept is undone: the classifier in use was trained on all rows.
     """
     scores = removed.partnered - removed.drift
     return scores[removed.rows0], scores[removed.rows1]
@@ -77,7 +78,7 @@ def not_normal(removed: Removed) -> tuple[str, ...]:
 
 
 def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> StudentEffect:
-    """Posterior of x, scores being counted from the threshold."""
+    """Posterior of x, with scores measured from the threshold."""
     n = scores.size if groups is None else len(np.unique(groups))
     sd = float(scores.std(ddof=1))
     if sd <= TIED * float(np.abs(scores).max()) or sd == 0.0:
@@ -88,15 +89,15 @@ def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> Studen
     if groups is not None and sd > 0:
         variance *= max(1.0, n * clustered_square((scores - scores.mean()) / scores.size, groups) / sd**2)
     df = float(n - 1)
-    own = x**2 / (2 * df)  # what the uncertain spread contributes to the variance already
+    own = x**2 / (2 * df)  # what the uncertain spread already contributes to the variance
     return StudentEffect(x, float(np.sqrt((1 + noise_share) * max(variance - own, 1 / n))), df)
 
 
 def _smoothed(scores: Floats, sd: float, n: int) -> tuple[float, float]:
     """Estimate of x and its variance: the normal-theory or the empirical one, whichever is larger.
 
-    An estimate beyond what n rows can show is met half-way by the most extreme share that they can, and the
-    difference of the two widens the interval: half of the answer then rests on the tail of the normal law.
+    An estimate beyond what n rows can show is averaged with the most extreme value that they can show, and the
+    difference between the two widens the interval: half of the result then rests on the tail of the normal law.
     """
     h = RATE_BANDWIDTH * scores.size ** (-1 / 3) * max(min(sd, robust_scale(scores)), 0.1 * sd)
     stretch = np.sqrt(1 + (h / sd) ** 2)

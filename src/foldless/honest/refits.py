@@ -2,16 +2,16 @@
 
     folds -> held-out scores (4, N) -> the statistic -> the posterior
 
-A closed form needs a smooth objective. A fit with jumps (columns chosen, trees split) has none, and leaving out one
-row at a time would not even help: a part of the score that needs m training rows together enters the mean of
-leave-one-out scores m + 1 times, so its variance grows like 1 + m. With a share p of the rows to train on, such a part
-is damped by p^m in the average over splits. With s_m the share of the variance of the scores in parts of order m,
+A closed form needs a smooth objective. A fit with discrete choices (selected columns, tree splits) has none, and
+leaving out one row at a time would not help: a part of the score that depends on m training rows jointly enters the
+mean of leave-one-out scores m + 1 times, so its variance grows like 1 + m. When a share p of the rows is used for
+training, averaging over splits damps such a part by p^m. With s_m the share of score variance in parts of order m,
 
     r = sum_m (1 + m) p^m s_m  is the factor on the variance of the mean,    q = sum_m p^m s_m  can be observed:
 
-it is the correlation between repeats of the held-out scores of a row. As q (1 + log q / log p) is concave in the
-orders, Jensen's inequality bounds r by it, and it never exceeds 1 / (e p log 1/p): 2.06 for p = 4/5. Only scores by
-one and the same model are compared, so that neither the intercept nor the scale of a model matters.
+q is the correlation between repeats of the held-out scores of a row. As q (1 + log q / log p) is concave in the
+orders, Jensen's inequality makes it a bound on r, and it never exceeds 1 / (e p log 1/p): 2.06 for p = 4/5. Only
+scores from the same model are compared, so neither the intercept nor the scale of a model matters.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from foldless.laws.effect import StudentEffect
 from foldless.model.steps import is_estimator, own_probability, own_threshold
 
 FOLDS, REPEATS = 5, 4
-SEED = 20240229  # of the first repeat; those that follow count on
-FEWEST = 4  # rows, or groups, of a class: two folds with two of each, so that their spread can be seen
+SEED = 20240229  # of the first repeat; later ones count up from it
+FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
 
 
@@ -81,7 +81,7 @@ class Training:
 
     @cached_property
     def X(self) -> Any:
-        """The table as numbers; None where it holds text or gaps, which a step of the pipeline deals with."""
+        """The table as numbers; None if it holds text or missing values, which a step of the pipeline handles."""
         try:
             M = checks.as_matrix(self.table)
         except InputError:
@@ -105,7 +105,7 @@ class Training:
 
     @property
     def threshold(self) -> float:
-        """Where the classifier itself draws the line, in units of its scores."""
+        """The classifier's own threshold, in units of its scores."""
         flipped = bool(self.labels.positive_label != np.asarray(self.estimator.classes_).tolist()[1])
         if not hasattr(self.estimator, "decision_function"):
             own = own_probability(self.estimator)
@@ -115,7 +115,7 @@ class Training:
 
     @property
     def folds(self) -> int:
-        """Five, or fewer where a class would have less than two rows (groups) in a fold."""
+        """Five, or fewer if a class would have fewer than two rows (groups) in a fold."""
         fewest, what = min(self.labels.n0, self.labels.n1), "rows"
         if self.groups is not None:
             halves = (self.labels.positive, ~self.labels.positive)
@@ -227,7 +227,7 @@ class HeldOut:
     share : float
         p, the share of the rows that each model was trained on.
     warned : tuple of str
-        What the fits warned of, one text per fit that did.
+        One warning text for each fit that raised any.
     """
 
     scores: Floats
@@ -261,7 +261,7 @@ class HeldOut:
 
     @property
     def noise_factor(self) -> float:
-        """The bound on r; where the models agree so little that it falls again, its largest value."""
+        """The bound on r; its largest value if the models agree so little that the bound would fall again."""
         q, p = max(self.agreement, np.exp(-1) / self.share), self.share
         return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
 
@@ -272,16 +272,16 @@ class HeldOut:
 
     @property
     def growth(self) -> float:
-        """delta of the fit to all rows over that of fits to a share p of them.
+        """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
 
-        delta^2 is proportional to the signal share s, and s / (1 - s) to the rows: 1 where the models agree,
-        sqrt(1 / p) where they share nothing.
+        delta^2 is proportional to the signal share s, and s / (1 - s) to the number of rows. The ratio is 1 if the
+        models agree and sqrt(1 / p) if they have nothing in common.
         """
         return float(np.sqrt(1 / (self.share + (1 - self.share) * self.signal_share)))
 
     @cached_property
     def variances(self) -> tuple[float, float]:
-        """Variances (v0, v1) of the scores by one model within a class, pooled over the models."""
+        """Within-class variances (v0, v1) of the scores from one model, pooled over the models."""
         return _within(self.scores, self.fold, ~self.positive), _within(self.scores, self.fold, self.positive)
 
     def less(self, other: HeldOut) -> HeldOut:
@@ -290,7 +290,7 @@ class HeldOut:
         return replace(self, scores=first - second)
 
     def per_row(self) -> Floats:
-        """One score per row: the mean of its repeats, spread within each class as far as scores by one model are."""
+        """One score per row: the mean over repeats, rescaled within each class to the spread of one model's scores."""
         mean = self.scores.mean(axis=0)
         for half, variance in zip((~self.positive, self.positive), self.variances, strict=True):
             centre, own = mean[half].mean(), float(mean[half].var(ddof=1))
@@ -306,7 +306,7 @@ def _within(scores: Floats, fold: Ints, rows: Bools) -> float:
 
 
 def hold_out(training: Training, n_jobs: int | None = None, progress: Progress | None = None) -> HeldOut:
-    """Fit the classifier anew without each fold, and score the rows of that fold."""
+    """Refit the classifier without each fold, and score the rows of that fold."""
     from sklearn.utils.parallel import Parallel, delayed
 
     splits, size = training.splits(), training.y.size
@@ -323,7 +323,7 @@ def hold_out(training: Training, n_jobs: int | None = None, progress: Progress |
 
 
 def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> tuple[Floats, list[str]]:
-    """Scores of the rows that are held out, and what the fit warned of."""
+    """Scores of the held-out rows, and the warnings of the fit."""
     from sklearn.utils import _safe_indexing
 
     with warnings.catch_warnings(record=True) as caught:
@@ -339,15 +339,15 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
     from sklearn.utils import _safe_indexing
 
     model = clone(training.estimator)
-    # What the user left to chance is fixed here: the same data give the same answer.
+    # Seeds that the user left open are fixed here: the same data give the same answer.
     loose = {k: seed for k, v in model.get_params().items() if v is None and k.split("__")[-1] == "random_state"}
     model.set_params(**loose)
-    # A pipeline hands fit arguments only to a step that is named.
+    # A pipeline passes fit arguments only to a named step.
     step = f"{model.steps[-1][0]}__" if hasattr(model, "steps") else ""
     extra = {} if training.weight is None else {f"{step}sample_weight": training.weight[train]}
     try:
         return model.fit(_safe_indexing(training.table, train), training.y[train], **extra)
-    except Exception as err:  # anything that an estimator may say about some of the rows
+    except Exception as err:  # an estimator may raise anything on a subset of the rows
         reason = words.one_line(str(err)) or type(err).__name__
         raise EstimatorError(
             f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows: {reason}"
@@ -361,7 +361,7 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
 class ModelPairs:
     """Pairs of a positive and a negative row that were held out together, so that one model scored both.
 
-    `models` has the pairs, the positive rows and the negative rows of every model that scored rows of both classes.
+    `models` holds the pairs, the positive rows and the negative rows of every model that scored rows of both classes.
     """
 
     positive: Bools
@@ -369,7 +369,7 @@ class ModelPairs:
 
     @classmethod
     def of(cls, held: HeldOut, repeats: Iterable[int] | None = None) -> ModelPairs:
-        """Those of some repeats; of all if none are named."""
+        """The pairs of the given repeats, or of all repeats if None."""
         parts = []
         for repeat in range(len(held.scores)) if repeats is None else repeats:
             z, fold = held.scores[repeat], held.fold[repeat]
@@ -419,10 +419,10 @@ def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
 
 
 def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> SeparationStatistic:
-    """The statistic of held-out scores, as `statistic_of_removed` has it, with r from the agreement of the models.
+    """The statistic of held-out scores, as in `statistic_of_removed`, with r from the agreement of the models.
 
-    The estimate is that of fits to a share p of the rows, times `HeldOut.growth`; the variance between repeats, over
-    their number, is added for the splits that happened to be drawn.
+    The estimate is that of fits to a share p of the rows, times `HeldOut.growth`; the variance between repeats,
+    divided by their number, is added to account for the random choice of splits.
     """
     pairs, positive, per_row = ModelPairs.of(held), held.positive, held.per_row()
     codes = (None, None) if groups is None else (groups[positive], groups[~positive])
@@ -448,7 +448,7 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
 
 @dataclass(frozen=True, eq=False)
 class Refits(LeaveOneOut):
-    """Held-out scores of refits in the place of rows removed in closed form: all answers are read off them alike."""
+    """Held-out scores of refits in place of rows removed in closed form; all results follow in the same way."""
 
     held: HeldOut
 
@@ -456,7 +456,7 @@ class Refits(LeaveOneOut):
     def made(
         cls, training: Training, prior: EffectPrior, n_jobs: int | None = None, progress: Progress | None = None
     ) -> Refits:
-        """Refit, sum up, apply the prior."""
+        """Refit, compute the statistic, apply the prior."""
         return cls.from_held_out(training, hold_out(training, n_jobs, progress), prior)
 
     @classmethod
@@ -470,7 +470,7 @@ class Refits(LeaveOneOut):
 
     @property
     def grown(self) -> SeparationStatistic:
-        """The statistic with its share of ordered pairs, too, as of the fit to all rows."""
+        """The statistic with its share of ordered pairs also scaled to the fit to all rows."""
         auc = float(ndtr(self.held.growth * ndtri(self.statistic.pair_auc)))
         return replace(self.statistic, pair_auc=auc)
 
@@ -492,7 +492,7 @@ class Refits(LeaveOneOut):
 
 
 def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Removed:
-    """One honest score per row, in the form in which checks and curves read them."""
+    """One honest score per row, in the form that checks and curves read."""
     rows1, rows0 = np.flatnonzero(held.positive), np.flatnonzero(~held.positive)
     per_row, shape = held.per_row(), (rows1.size, rows0.size)
     return Removed(

@@ -1,4 +1,4 @@
-"""The removal formula: the score of a row under the fit that lacks it, or lacks a pair of rows, in closed form.
+"""The removal formula: the score of a row under the fit without it, or without a pair of rows, in closed form.
 
 For any set S of rows, the quadratic model of the objective at its optimum gives
 
@@ -6,7 +6,7 @@ For any set S of rows, the quadratic model of the objective at its optimum gives
 
 with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
 each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
-by D, which may vanish. `single_shifts` and `pair_shifts` have it for one row and for two; all functions return shifts
+by D, which may vanish. `single_shifts` and `pair_shifts` apply it to one row and to two; all functions return shifts
 z(-S) - z.
 """
 
@@ -29,7 +29,7 @@ from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
 TINY = float(np.finfo(float).tiny)
-MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone decides its own score has leverage 1
+MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
 PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
 
 
@@ -48,7 +48,7 @@ class LocalModel:
 
     @cached_property
     def slack(self) -> Floats:
-        """1 - h_i, the share of its own score that a row does not decide."""
+        """1 - h_i, the share of its own score that a row does not determine."""
         return 1.0 - np.minimum(self.diagonal * self.D, MAX_LEVERAGE)
 
     @cached_property
@@ -114,8 +114,8 @@ def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
 def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Floats, Floats, float]:
     """`pair_shifts` of all pairs of one positive and one negative row, and the mean shift of the rows that stay.
 
-    That last one is the mean over pairs, classes counted alike: one row is a larger part of a small class than of a
-    large one, so the intercept of the removed fit drifts.
+    The latter is averaged over pairs, with equal weight for both classes: one row is a larger part of a small class
+    than of a large one, so the intercept drifts when a pair is removed.
     """
     rows1, rows0 = first.rows, second.rows
     out1, out0 = np.empty((len(rows1), len(rows0))), np.empty((len(rows1), len(rows0)))
@@ -163,9 +163,9 @@ class Problem:
 
     Honest score = readout(base + gain x shift), with shifts from the quadratic model (g, D, G = B B').
 
-    Balanced class weights leave with the rows. This is then the fit to all rows with the class weights of one row less
-    per class, which serves every pair; `fitted` are the scores of the user's own fit, and `alone` the fits with the
-    class weights of one negative row less, and of one positive row less.
+    Balanced class weights are recomputed as rows are removed. This is then the fit to all rows with the class weights
+    for one row fewer per class, which serves every pair; `fitted` holds the scores of the user's own fit, and `alone`
+    the fits with the class weights for one negative row fewer, and for one positive row fewer.
     """
 
     positive: Bools
@@ -194,7 +194,7 @@ class Problem:
         return self.gain * self.readout.slope
 
     def drift(self, bystander: float) -> float:
-        """Change of the decision values of bystanders, given that of their scores."""
+        """Change in the decision values of the remaining rows, given the change in their scores."""
         if self.fitted is not None:
             moved = self.base - self.fitted
             bystander += 0.5 * float(moved[self.positive].mean() + moved[~self.positive].mean())
@@ -226,7 +226,7 @@ class Problem:
 
 
 def problem_at(positive: Bools, objective: Objective, design: Design, solution: Optimum) -> Problem:
-    """An objective at its optimum, with the class weights that are left once rows have been removed."""
+    """An objective at its optimum, with the class weights that apply once rows have been removed."""
     lam = max(tempered(objective, design).lam, objective.lam * solution.penalty_factor)
     if objective.balance is None:
         return _problem(positive, objective, lam, design, solution.point, solution.curvature)
@@ -307,7 +307,7 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Removed:
-    """Scores of training rows under fits that lack them, on the scale of decision_function.
+    """Scores of training rows under fits without them, on the scale of decision_function.
 
     Positive rows score higher. "Without" a row means without its whole group where groups were given.
 
@@ -316,7 +316,7 @@ class Removed:
     rows1, rows0 : ndarray of int, shapes (n1,) and (n0,)
         Positive and negative rows.
     sampled1, sampled0 : ndarray of int, shapes (m1,) and (m0,)
-        Those of them on which pairs were evaluated: all unless there are many.
+        The subset on which pairs were evaluated: all rows unless there are many.
     z : ndarray of shape (N,)
         In-sample scores at the optimum.
     loo : ndarray of shape (N,)
@@ -328,11 +328,11 @@ class Removed:
     pairs : Pairs
         Differences of scores over all pairs, both without the pair.
     drift : float
-        How far removal moves the scores of the rows that stay, on average: the part of an honest score that is a
-        change of the intercept and not of the row's own rank. Differences of scores are free of it.
+        How far removal moves the scores of the remaining rows on average: the part of an honest score that is a
+        change of the intercept and not of the row's own rank. It cancels in differences of scores.
     influence_sq : float
-        (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is what row (or
-        group) j does to the honest score of i, centred per class and column; estimated from the sampled rows.
+        (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is the effect of row
+        (or group) j on the honest score of i, centred per class and column; estimated from the sampled rows.
         Divided by the pooled within-class variance of the scores it is the share of training noise.
     cluster_influence_sq : float
         sum over ordered pairs of different groups a, h of (sum_{i in a} +-I_ih / n_k)^2, centred likewise: the part of
@@ -364,7 +364,7 @@ class Removed:
 
 
 def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
-    """Honest scores with every row on its own; pairs among `rows`, a random sample of each class or all rows."""
+    """Honest scores with rows removed one by one; pairs among `rows`, a random sample of each class or all rows."""
     model = problem.local_model(rows)
     corrections = problem.corrections(model, rows)
     alone = without_each(problem, model, rows, corrections)
@@ -408,11 +408,11 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
 
 @dataclass(frozen=True, eq=False)
 class WithoutEach:
-    """Every row removed on its own, and what a removed partner of the other class adds on average, to first order.
+    """Every row removed on its own, and the mean first-order effect of also removing a partner of the other class.
 
-    `single` is the shift of each row with its scaler kept, `rescaled` with the scaler refitted. A partner moves the row
-    by `own` more, and is itself moved by `other`. `exposure` and `impact`, a_i^2 G_ii and (a_i g_i)^2 G_ii with
-    a = 1/(1 - h), say how much others do to a row and it to them.
+    `single` is the shift of each row with its scaler kept, `rescaled` with the scaler refitted. Removing a partner
+    moves the row by a further `own`; removing the row moves its partner by `other`. `exposure` and `impact`, a_i^2 G_ii
+    and (a_i g_i)^2 G_ii with a = 1/(1 - h), measure the effect of others on a row and of the row on others.
     """
 
     single: Floats
@@ -424,14 +424,14 @@ class WithoutEach:
     additive: Floats
 
     def certain(self, positive: Bools, rows: Ints) -> Ints:
-        """Rows that no sample may lack: those of great influence, and those whose order is in doubt."""
+        """Rows that every sample must contain: those of great influence, and those whose order is in doubt."""
         if rows.size == positive.size:
             return rows
         return np.union1d(influential(self.exposure, self.impact), in_doubt(self.additive, positive, rows.size // 4))
 
 
 def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: Corrections | None) -> WithoutEach:
-    """All rows in one pass; partners are averaged over `rows`, which the local model and the corrections hold."""
+    """All rows in one pass; partners are averaged over `rows`, the rows of `model` and `corrections`."""
     positive = problem.positive
     pull, push = (model.B * v[:, None] for v in (model.slope_alone, 1.0 / model.slack))
     V = np.column_stack([part[positive[rows] == k].mean(axis=0) for k in (True, False) for part in (pull, push)])
@@ -471,7 +471,7 @@ def influence_sums(
 
 
 def refuse_infinite(family: str, *scores: Floats) -> None:
-    """A fit that interpolates what removal leaves has no finite scores."""
+    """Refuse infinite scores: a fit that interpolates the remaining rows has no finite ones."""
     if not all(np.isfinite(each).all() for each in scores):
         raise EstimatorError(
             f"without some of the rows the {family} fits the others exactly and has no finite scores: "
@@ -501,7 +501,7 @@ def pairs_of_sample(
         return Pairs.of_differences(diff), partnered
     S1, S0 = additive[positive], additive[~positive]
     place1, place0 = sample.places(positive)
-    # Only differences of scores matter: let sampled pairs say where the two classes are relative to each other.
+    # Only differences of scores matter: the sampled pairs determine the offset between the two classes.
     S0 = S0 + first.share @ (S1[place1][:, None] - S0[place0] - diff) @ second.share
     z = problem.in_sample()
     return (
@@ -511,7 +511,7 @@ def pairs_of_sample(
 
 
 def all_corrections(problem: Problem, corrections: Corrections) -> Floats:
-    """What the scaler adds to the shift of every row without it."""
+    """What the scaler adds to the shift of each row, removed on its own."""
     everyone = np.arange(problem.positive.size)
     if corrections.rows.size == everyone.size:
         return corrections.single()
@@ -521,9 +521,9 @@ def all_corrections(problem: Problem, corrections: Corrections) -> Floats:
 
 
 def growth(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, more: OfPairs) -> float:
-    """By how much the scaler's part of the shifts enlarges the variance of the scores within the classes.
+    """Factor by which the scaler's part of the shifts increases the variance of the scores within the classes.
 
-    The share of training noise stays what it is with the scaler kept: rows that change a scale give outlying scores,
+    The share of training noise stays as it is with the scaler kept: rows that change a scale have outlying scores,
     which would make that share look smaller.
     """
     before = problem.scores(rows[0], shifts[0]) - problem.scores(rows[1], shifts[1].T).T

@@ -1,19 +1,19 @@
-"""The scaler leaves with the rows: what that adds to the scores of `foldless.honest.removal`.
+"""The scaler is refitted without the removed rows: what that adds to the scores of `foldless.honest.removal`.
 
-Without the rows S, a scaler divides column l by r_l times the old number. In the columns of the full fit that is the
-same training with another penalty,
+Without the rows S, a scaler divides column l by r_l times the old divisor. In the columns of the full fit, that is the
+same training with a different penalty,
 
     lam/2 sum_l r_l^2 w_l^2 + sum_{k not in S} loss_k(x_k w + b),
 
-and a free intercept takes up every shift of the centre. With Delta = lam (r^2 - 1), M = A H^-1 the influence of the
+and a free intercept absorbs every shift of the centre. With Delta = lam (r^2 - 1), M = A H^-1 the influence of the
 weights on the scores, and u_S as in `removal`, a Newton step from the optimum adds to the scores of the rows S
 
     -m_S (Delta^-1 + H_S^-1)^-1 w_S,    m_S = (I - G_SS D_S)^-1 M_S,    w_S = w + M_S' u_S,
 
 H_S the Hessian without S. Of H_S^-1 only the diagonal is used: (Delta^-1 + H_S^-1)^-1 is taken for diag(E) with
-E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll). That is exact for quadratic losses where one scale changes; the columns of a
-row that nearly alone holds several of them are treated as if they were unrelated. For pairs of rows, E is the sum of
-what each has alone, which makes all pairs a few matrix products; groups of rows are treated set by set.
+E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll). That is exact for quadratic losses if one scale changes; if one row nearly
+alone determines several columns, these are treated as if they were unrelated. For pairs of rows, E is the sum of the E
+of each row alone, which reduces all pairs to a few matrix products; groups of rows are treated set by set.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 
 VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
 BLOCK = 1 << 17  # entries of a table worked on at a time: fewer and wider products for the pairs, and 1 MB of memory
-KEPT = 1 << 20  # entries of a table that is kept rather than made twice: 8 MB
+KEPT = 1 << 20  # up to this many entries, a table is kept rather than computed twice: 8 MB
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 
 
-# ---- r^2: by how much the squares of the scales change when units leave: rows, or groups of rows.
+# ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
     """Columns divided by their standard deviation.
 
-    For each unit (units, p), what it `lost` of the weight of the rows, of weight x value and of weight x value^2, the
-    values standardised; and the `total` weight.
+    `lost` is what is lost with each unit (units, p): the sums over its rows of weight, weight x value and
+    weight x value^2, with standardised values. `total` is the weight of all rows.
     """
 
     lost: tuple[Floats, Floats, Floats]
@@ -55,7 +55,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats, weight: Floats | None, codes: Ints | None) -> Spread:
-        """From the values (N, p); in the standard deviation, rows weigh `weight`."""
+        """From the values (N, p); `weight` is the weight of each row in the standard deviation."""
         c = np.ones(len(values)) if weight is None else weight
         total = float(c.sum())
         d = values - c @ values / total
@@ -75,7 +75,7 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Columns divided by their range or their largest size: the sum of the extremes, of each unit (units, p)."""
+    """Columns divided by their range or largest absolute value: a sum of extremes, kept for each unit (units, p)."""
 
     extremes: tuple[Floats, ...]
 
@@ -86,7 +86,7 @@ class Extent:
         return cls(tuple(_per_unit(np.maximum, side, codes) for side in sides))
 
     def ratio(self, sets: Ints) -> Floats:
-        """The same for an extent, which changes only with units that alone hold an extreme."""
+        """The same for an extent, which changes only if the removed units alone hold an extreme."""
         whole = sum(side.max(axis=0) for side in self.extremes)
         without = sum(_largest_without(side, sets) for side in self.extremes)
         return np.asarray(np.where(whole > 0, without / np.where(whole > 0, whole, 1.0), 1.0) ** 2)
@@ -129,7 +129,7 @@ class Rescaling:
     Attributes
     ----------
     X : matrix of shape (N, P)
-        The columns behind the scalers.
+        The columns after the scalers.
     scaled : tuple of ScaledColumns
         Which of them, and by what they were divided.
     lam : float
@@ -164,7 +164,7 @@ class Rescaling:
     def columns(self, B: Floats, rows: Ints, codes: Ints | None = None) -> Iterator[Columns]:
         """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian.
 
-        Rows leave one by one, or in groups `codes` (N,).
+        Rows are removed one by one, or in groups `codes` (N,).
         """
         seen = B[:, : self.curvature.root.shape[1]]
         for scaled in self.scaled:
@@ -217,15 +217,15 @@ class Table:
     E: Floats
 
 
-# ---- A penalised intercept (liblinear) behind a scaler that centres.
+# ---- A penalised intercept (liblinear) after a scaler that centres.
 #
-# With the rows S gone, the scaler centres the others anew, so that the intercept, though penalised, hardly has to move.
-# With the centre kept it would have to, against its penalty. Setting it free is what comes closest: b takes up the
-# centre. The weights stay optimal, since X'1 = 0, when the slopes are taken about their mean.
+# Without the rows S, the scaler centres the others again, so that the intercept, though penalised, hardly has to move.
+# With the centre kept it would have to move, against its penalty. The closest equivalent is to free the intercept: b
+# then absorbs the shift of the centre. Since X'1 = 0, the weights stay optimal when the slopes are centred.
 
 
 def is_centred(scaled: tuple[ScaledColumns, ...], width: int) -> bool:
-    """Whether scalers took the mean off every column, rows counted alike."""
+    """Whether scalers subtracted the unweighted mean from every column."""
     return sum(part.width for part in scaled if part.centred and part.weight is None) == width
 
 

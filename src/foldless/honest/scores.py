@@ -1,4 +1,4 @@
-"""From a view to honest scores: which objective, at which optimum, and its rows removed."""
+"""From a view to honest scores: choose the objective, find its optimum, remove rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = None) -> Removed:
-    """Scores of all rows, and of all pairs of one positive and one negative row, under fits that lack them.
+    """Scores of all rows, and of all pairs of one positive and one negative row, under fits without them.
 
     Nothing is refitted: the shifts follow in closed form from the optimum of the training objective.
 
@@ -101,7 +101,7 @@ def _named(view: LinearView) -> str:
 
 WORTH_SAYING = 0.9999  # a cosine above this leaves every figure unchanged
 FEW_ROWS = 10  # in a class with fewer rows than this, the spread of the scores is a guess
-POOR_MATCH = 0.5  # below, the stand-in is far from the training that it replaces
+POOR_MATCH = 0.5  # below this, the stand-in is far from the training that it replaces
 
 
 def on_convergence(residual: float, cosine: float, used: str) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ def _on_fit(solution: Optimum) -> tuple[str, ...]:
 
 
 def on_given_scales(objective: Objective) -> tuple[str, ...]:
-    """That columns which came standardised are taken to be so on these very rows."""
+    """A note that columns passed in standardised are taken to have been standardised on these very rows."""
     if not any(scaled.given for scaled in objective.scaled):
         return ()
     return (
@@ -135,14 +135,14 @@ def on_given_scales(objective: Objective) -> tuple[str, ...]:
 
 
 def on_kept_balance(objective: Objective, codes: Ints | None) -> tuple[str, ...]:
-    """That balanced class weights are those of all rows while groups are left out."""
+    """A note that balanced class weights stay those of all rows while groups are left out."""
     if objective.balance is None or codes is None:
         return ()
     return ("balanced class weights are kept as they were fitted while groups of rows are left out.",)
 
 
 def on_surrogate(stand_in: str, match: float) -> str:
-    """That a stand-in was used, and how far it is from the user's weights."""
+    """A note that a stand-in was used, and whether it is far from the user's weights."""
     if match >= POOR_MATCH:
         return stand_in
     return f"{stand_in} That is far from it: the answer is right if the weights owe little to these labels."
@@ -156,7 +156,7 @@ def _stand_in(view: LinearView, match: float) -> str:
 
 
 def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tuple[str, ...]:
-    """That a class has so few independent rows, or groups, that the interval is a guess."""
+    """A note that a class has so few independent rows, or groups, that the interval is a guess."""
     if fewest >= FEW_ROWS:
         return ()
     return (f"the {which} class has {fewest} {what}: the spread of its scores is a guess, and so is the interval.",)
@@ -164,8 +164,8 @@ def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tupl
 
 # ---- Which rows to evaluate pairs on: all of them, or a fixed random sample where there are many.
 
-MOST_GROUPS = 1500  # whose pairs take seconds; a class rarer than one row in ten has fewer rows in the sample then
-IN_GROUPS = 2  # times as many rows of each class when they come in groups, of which fewer are independent
+MOST_GROUPS = 1500  # their pairs take seconds; a class rarer than one row in ten then has fewer rows in the sample
+IN_GROUPS = 2  # times as many rows of each class if they come in groups, since fewer of them are independent
 
 
 def evaluated_rows(positive: Bools, codes: Ints | None, n_columns: int) -> Ints:
@@ -195,7 +195,7 @@ def _whole_groups(positive: Bools, codes: Ints, order: Ints, wanted: int) -> Int
 
 
 def checked_weight(sample_weight: Any, positive: Bools) -> Floats | None:
-    """Weights of the rows, if there are any; two rows of each class must have one above 0."""
+    """Weights of the rows, if given; at least two rows of each class need a weight above 0."""
     if sample_weight is None:
         return None
     weight = checks.as_row_weights(sample_weight, positive.size)

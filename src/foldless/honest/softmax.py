@@ -35,7 +35,7 @@ from foldless.model.view import LinearView
 TINY = float(np.finfo(float).tiny)
 MAX_STEPS = 100
 MAX_HALVINGS = 40
-ENOUGH = 1e-4  # of the descent that the slope promises, a step must deliver at least this share
+ENOUGH = 1e-4  # a step must deliver at least this share of the descent that the slope promises
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Softmax:
             A, q, mass = self.rows(part), p[part], self.mass[part, None]
             between = (A[:, None] * (np.sqrt(mass) * q)[:, :, None]).reshape(len(A), K * r)
             flat -= between.T @ between
-            # Within a class p (1 - p), which two sums could not give where p is close to 1.
+            # Within a class p (1 - p), which a difference of two sums would lose where p is close to 1.
             own += np.array([(A * weight[:, None]).T @ A for weight in (mass * q * (1 - q)).T])
         H = flat.reshape(K, r, K, r)
         for k in range(K):
@@ -152,7 +152,7 @@ def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
 
 
 def _with_kept_curvature(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum | None:
-    """The optimum by Newton steps with one curvature, renewed at the end at most; None where it is cheap or far off."""
+    """The optimum by Newton steps with one curvature, updated at most at the end; None if it is cheap or far off."""
     if problem.codes.size * len(start.coef) ** 2 * problem.n_classes**2 <= optimum.CHEAP:
         return None
     now, spread = start, float(np.linalg.norm(start.decisions - start.decisions.mean(axis=0)))
@@ -174,7 +174,7 @@ def _with_kept_curvature(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOpti
 
 
 def _newton(problem: Softmax, now: SoftmaxOptimum) -> tuple[Floats, Floats]:
-    """The gradient, and the step that would end it."""
+    """The gradient, and the Newton step."""
     slope, flat = problem.gradient(now.coef, now.decisions), now.root.reshape(-1, now.root.shape[-1])
     return slope, -(flat @ (flat.T @ slope.T.ravel())).reshape(problem.n_classes, -1).T
 
@@ -195,7 +195,7 @@ def _descend(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum:
 
 
 def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
-    """A damped Newton step; None at the optimum, or when none descends any more."""
+    """A damped Newton step; None at the optimum, or when no step descends any further."""
     if now.residual <= optimum.TIGHT:
         return None
     slope, move = _newton(problem, now)
@@ -218,7 +218,7 @@ def _root(problem: Softmax, z: Floats) -> Floats:
 
 
 def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
-    """|gradient| / |penalty's part of it|, and |sum g| / sum |g| for the intercepts; the larger."""
+    """The larger of |gradient| / |penalty's part of it| and, for the intercepts, |sum g| / sum |g|."""
     slope, g = problem.gradient(coef, z), problem.slopes(z)
     balance = np.abs(g.sum(axis=0)) / np.maximum(np.abs(g).sum(axis=0), TINY)
     weights = problem.penalised(coef)
@@ -227,7 +227,7 @@ def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
 
 
 def _cosine(problem: Softmax, a: SoftmaxOptimum, b: SoftmaxOptimum) -> float:
-    """Mean of the cosines between two fits in weights and in decision values, softmax's freedom taken out."""
+    """Mean of the cosines between two fits in weights and in decision values, ignoring what softmax leaves free."""
     return 0.5 * (
         _angle(problem.penalised(a.coef), problem.penalised(b.coef))
         + _angle(a.decisions - a.decisions.mean(axis=0), b.decisions - b.decisions.mean(axis=0))
@@ -250,10 +250,10 @@ def _angle(a: Floats, b: Floats) -> float:
 
 MAX_WIDTH = 4000  # coefficients in all: the Hessian is a square of that size
 MOST_WORK = 1.6e9  # multiplications for the pairs of rows
-IN_SOLVING = 20  # K^3 so many times is what solving for a pair costs
+IN_SOLVING = 20  # solving for a pair costs this many times K^3
 ROWS_IN_CACHE = 1 << 17  # entries of the rows that are worked on at a time
-# Inserting u_i and u_j into each other converges fast where rows hardly know each other: pairs that have not settled
-# to this share after so many rounds are solved.
+# Substituting u_i and u_j into each other converges fast if rows hardly influence each other: pairs that have not
+# settled to this relative accuracy after this many rounds are solved directly.
 SETTLED, ROUNDS = 1e-7, 8
 
 
@@ -294,7 +294,7 @@ class Removal:
     alone : ndarray of shape (N, K)
         Decision values of each row without it.
     exposure, impact : ndarrays of shape (N,)
-        How much others do to a row and it to them: tr T G_ii T', and s' G_ii s.
+        Effect of others on a row, and of the row on others: tr T G_ii T', and s' G_ii s.
     """
 
     def __init__(self, problem: Softmax, solution: SoftmaxOptimum) -> None:
@@ -322,7 +322,7 @@ class Removal:
             for first in classes[: b + 1]:
                 G = A[first] @ reach
                 if first is second:
-                    G[:, :, np.arange(first.size), np.arange(first.size)] = 0.0  # a row is no pair with itself
+                    G[:, :, np.arange(first.size), np.arange(first.size)] = 0.0  # a row is not paired with itself
                 move1, move0 = self._moves(rows[first], rows[second], G)
                 out[:, first[:, None], second] = alone[:, first, None] + move1
                 out[:, second[:, None], first] = alone[:, second, None] + move0.transpose(0, 2, 1)

@@ -1,4 +1,4 @@
-"""Fits whose own objective cannot be used: unknown training, and weights that single rows hold up alone."""
+"""Fits whose own objective cannot be used: unknown training, and weights determined by single rows alone."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> N
     mean = max(float(values[values >= RANK * values[-1]].mean()), tiny)
     penalties = mean * np.exp(LOG_PENALTIES)
     c = right / (values + penalties[:, None])
-    longest = max(norm_sq, float(w @ w))  # what is read from scores may come out longer than the whole, by rounding
+    longest = max(norm_sq, float(w @ w))  # rounding may make w, recovered from scores, longer than the whole
     in_weights = c @ w / np.sqrt(np.sum(c**2, axis=1) * longest + tiny)
     in_scores = c @ (values * w) / np.sqrt((c**2 @ values) * float(w**2 @ values) + tiny)
     match = 0.5 * (in_weights + in_scores)
@@ -78,32 +78,32 @@ def nearest_ridge(values: Floats, right: Floats, w: Floats, norm_sq: float) -> N
     return NearestRidge(float(penalties[best]), c[best], along, float(match[best]))
 
 
-# ---- Fits without a penalty that some rows hold up alone: what becomes of the weights when those rows are removed.
+# ---- Unpenalised fits with weights that a few rows alone determine: what happens when those rows are removed.
 #
-# A column that is constant but for one row, a category that one group has to itself: that row's score is its label
-# (leverage 1), and its score without the row is 0/0. scikit-learn's fits take the smallest weights where rows leave
-# them open. That is the limit of a vanishing ridge penalty on standardised columns, so such a penalty is added:
-# strong enough that 1 - leverage is more than rounding, weak enough to leave all else as it was.
+# Take a column that is constant except in one row, or a category that occurs in one group only: that row's score is its
+# label (leverage 1), and its score without the row is 0/0. Where the rows leave weights undetermined, scikit-learn's
+# fits take the smallest ones. That is the limit of a vanishing ridge penalty on standardised columns, so such a penalty
+# is added: strong enough that 1 - leverage exceeds rounding, weak enough to leave everything else unchanged.
 
 PENALTY = 1e-10  # on columns of unit length
 NO_SLACK = 1e-11  # 1 - leverage below this is rounding
 
 
 def determined(problem: Problem, objective: Objective, solution: Optimum, rows: Ints, codes: Ints | None) -> Problem:
-    """A problem without a penalty; where rows hold up weights alone, the same barely penalised."""
+    """The unpenalised problem; if a few rows alone determine weights, the same with a tiny penalty."""
     if not is_undetermined(problem, rows, codes):
         return problem
     return problem_at(problem.positive, *barely_penalised(objective, problem.design, solution))
 
 
 def is_undetermined(problem: Problem, rows: Ints, codes: Ints | None) -> bool:
-    """Whether two rows, or two groups, hold up a direction alone: an eigenvalue 1 of their block of the hat matrix."""
+    """Whether two rows, or groups, alone determine a direction: their block of the hat matrix has an eigenvalue 1."""
     model = problem.local_model(rows)
     return (_slack_of_pairs(model) if codes is None else _slack_of_groups(model, codes[rows])) < NO_SLACK
 
 
 def _slack_of_pairs(model: LocalModel) -> float:
-    """1 - the largest eigenvalue of any two rows; it can only be near 0 where one of them has leverage 1/2 or more."""
+    """1 - the largest eigenvalue of any two rows; it can be near 0 only if one of them has leverage 1/2 or more."""
     seen = model.B * np.sqrt(model.D)[:, None]
     h = model.diagonal * model.D
     strong, least = np.flatnonzero(h >= 0.5), 1.0 - float(h.max())
@@ -117,7 +117,7 @@ def _slack_of_pairs(model: LocalModel) -> float:
 
 
 def _slack_of_groups(model: LocalModel, codes: Ints) -> float:
-    """The same for whole groups; only where their leverages sum to one or more."""
+    """The same for whole groups; only those whose leverages sum to one or more are checked."""
     seen, sums = model.B * np.sqrt(model.D)[:, None], np.bincount(codes, weights=model.diagonal * model.D)
     groups = [seen[codes == code] for code in np.flatnonzero(sums)]
     sums, least = sums[sums > 0], 1.0
@@ -129,13 +129,13 @@ def _slack_of_groups(model: LocalModel, codes: Ints) -> float:
 
 
 def barely_penalised(objective: Objective, design: Design, solution: Optimum) -> tuple[Objective, Design, Optimum]:
-    """The same fit in standardised columns, with a penalty that decides what the remaining rows do not."""
+    """The same fit in standardised columns, with a penalty that fixes what the remaining rows leave open."""
     lengths = np.sqrt(np.maximum(np.diag(_scatter(objective, design)), 0.0))
     lengths[lengths == 0.0] = 1.0
     scaled, penalised = design.scaled(1.0 / lengths), replace(objective, lam=PENALTY)
     start = Point(solution.point.coef * lengths, solution.point.scores)
     near, curvature, _ = descend(penalised, scaled, start, curvature_of(penalised, scaled, start))
-    # What the penalty changes in the objective is lost in its rounding, which ends a descent; in the scores it is not.
+    # The penalty changes the objective by less than rounding, which ends the descent; its effect on scores is larger.
     point = full_step(penalised, scaled, near, curvature)
     return penalised, scaled, replace(solution, point=point, curvature=curvature_of(penalised, scaled, point))
 

@@ -1,14 +1,14 @@
 """From honest scores to one statistic: the estimated separation, its noise share and its variance.
 
-The separation is estimated from differences of pair-removed scores, smoothed where that is safe, by ranks where not:
+The separation is estimated from differences of pair-removed scores, smoothed where that is safe, otherwise by ranks:
 
     smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
     ranks:   A_r = mean [diff > 0]
     both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
 
-A_s is precise and right for normal scores; A_r is right for all and noisier. Their difference is believed as far as
-it exceeds its own standard error: with few rows or normal scores the answer is A_s, with many rows of another shape
-A_r.
+A_s is precise and correct for normal scores; A_r is correct for all scores but noisier. Their difference is believed
+to the extent that it exceeds its own standard error: with few rows or normal scores the result is A_s, with many rows
+of another shape it is A_r.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def robust_scale(values: Floats) -> float:
 
 
 def _smoothed(pairs: PairMeans, scale: float, rows: int) -> tuple[Effects, float, float]:
-    """Phi of the differences, the AUC that its mean stands for, and the slope of that AUC in the mean."""
+    """Phi of the differences, the slope of the AUC in its mean, and the AUC that follows from that mean."""
     b = BANDWIDTH * rows ** (-1 / 3) * scale
     smooth = pairs.smoothed(float(np.sqrt(2) * b))
     probit = ndtri(np.clip(smooth.mean, MIN_TAIL, 1 - MIN_TAIL))
@@ -74,16 +74,16 @@ def core_scale(positive: Floats, negative: Floats, sd: float) -> float:
 # For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores under the model
 # fitted without both.
 
-# Small samples vary more than their plug-in variances say: a factor 1 + 4/n, with n the rows that training noise
-# leaves of as many as two equal classes would need. In the variance of the scale that noise enters with a power between
-# one and two. Both were measured where the truth is known.
+# Small samples vary more than their plug-in variances say: by a factor 1 + 4 r/n, with n the number of rows that two
+# equal classes would need for the same precision, and r = 1 + rho for training noise. In the variance of the scale,
+# that noise enters with a power between one and two. Both were measured where the truth is known.
 SMALL_SAMPLE = 4.0
 NOISE_IN_SCALE = 1.5
 MAX_KURTOSIS_FACTOR = 3.0
-LEAST_CLUSTERED = 0.01  # of the variance of independent rows: in few groups the deviations may cancel by accident
-# Few rows of a class help to train each other's honest scores (of two, both are the same inner product), so they may
-# agree by accident: up to FEW, their spread is taken to be no less than that of the other class; from ENOUGH on it is
-# what it is.
+LEAST_CLUSTERED = 0.01  # of the variance of independent rows: with few groups, deviations may cancel by chance
+# The rows of a small class help to train each other's honest scores (with two rows, both are the same inner product),
+# so they may agree by chance: up to FEW rows, their spread is taken to be at least that of the other class; from ENOUGH
+# rows on, it is used as it is.
 FEW, ENOUGH = 5, 10
 
 
@@ -153,7 +153,7 @@ class Spread:
         return max(clustered, LEAST_CLUSTERED * independent)
 
     def deviations(self) -> tuple[Floats, Floats]:
-        """What the rows of each class contribute to the error of its mean; their variance is the one believed."""
+        """Contributions of the rows of each class to the error of its mean, scaled to the variances v1 and v0."""
         return _deviations(self.row1, self.v1), _deviations(self.row0, self.v0)
 
     def df(self) -> float:
@@ -203,12 +203,12 @@ def _statistic(pairs: Pairs, spread: Spread, noise_share: float) -> SeparationSt
 def statistic_at(
     pairs: PairMeans, spread: Spread, noise_share: float, estimated: Callable[[Effects], float]
 ) -> SeparationStatistic:
-    """The statistic of differences of scores and their spread; `estimated` makes dhat of the ranks."""
+    """The statistic of differences of scores and their spread; `estimated` computes dhat from the ranks."""
     units0, units1 = spread.units
     ranks = pairs.ranks()
     level = max(*(float(np.abs(row).max()) for row in (spread.row1, spread.row0)), np.finfo(float).tiny)
     if spread.v <= (1e-9 * level) ** 2:
-        # Two constants: nothing but their order is known.
+        # Scores are constant within each class: only their order is known.
         estimate = 0.0 if ranks.mean == 0.5 else float(np.copysign(np.inf, ranks.mean - 0.5))
         return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), ranks.mean)
     s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
@@ -228,7 +228,7 @@ def statistic_at(
 
 
 def noise_in_mean(noise_share: float, n0: float, n1: float) -> float:
-    """Factor by which training noise, and the smallness of samples, enlarge the variance of the mean difference."""
+    """Factor by which training noise and small samples increase the variance of the mean difference."""
     r, balanced = 1 + noise_share, 4 / (1 / n0 + 1 / n1)
     return (1 + SMALL_SAMPLE * r / balanced) * r
 
@@ -245,7 +245,7 @@ def noise_in_scale(noise_share: float) -> float:
 
 
 def unit_size(scores: Floats) -> Floats:
-    """Scores (N,) or (N, K), the largest of each column near 1. Powers of two cost no digits, ranks have no scale."""
+    """Scores (N,) or (N, K) times an exact power of two: the largest of each column is near 1, ranks are unchanged."""
     return np.asarray(np.ldexp(scores, -np.frexp(np.max(np.abs(scores), axis=0))[1]))
 
 
@@ -272,13 +272,13 @@ def _kurtosis(values: Floats) -> float:
 
 
 def _believed(own: Floats, other: Floats, units: int) -> float:
-    """Variance of the scores of a class of so many units."""
+    """Variance of the scores of a class; with few `units`, at least a share of the other class's."""
     doubt = float(np.clip((ENOUGH - units) / (ENOUGH - FEW), 0.0, 1.0))
     return max(float(own.var(ddof=1)), doubt * float(other.var(ddof=1)))
 
 
 def _deviations(row: Floats, variance: float) -> Floats:
     own = float(row.var(ddof=1))
-    if own == 0:  # equal scores: no deviations to be enlarged, and each stands for what is believed
+    if own == 0:  # equal scores have no deviations to rescale: each row gets an equal share
         return np.full(row.size, np.sqrt(variance * (row.size - 1) / row.size) / row.size)
     return np.asarray((row - row.mean()) / row.size * np.sqrt(variance / own))

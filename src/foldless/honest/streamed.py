@@ -1,8 +1,8 @@
 """Leave-one-out from P x P sums: the design of a table that is not in memory, for many more rows than columns.
 
-Two passes over X. The first makes the scores, the slopes, the curvature (P x P) and picks up the rows on which pairs
-are evaluated; the second finds the leverage of every row. The formulas are those of the method in memory, and so is the
-answer. A fit that is not at its optimum costs three more passes for each Newton step.
+Two passes over X. The first computes the scores, the slopes and the curvature (P x P) and collects the rows on which
+pairs are evaluated; the second finds the leverage of every row. The formulas, and so the result, are those of the
+in-memory method. A fit that is not at its optimum costs three more passes for each Newton step.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def refuse_unless_tall(view: LinearView, codes: Ints | None) -> None:
-    """What the streamed form does not do."""
+    """Refuse what the streamed method does not support."""
     N, P = view.X.shape
     if codes is not None:
         raise InputError("groups need X in memory: load X, or leave groups out if the rows are independent.")
@@ -108,7 +108,7 @@ def _first_pass(
     """What `FirstPass` takes from a block of rows; `loss` is the kind of loss, `constant` a column to append."""
     linear = finite_block_scores(block, weights)
     size = _size(block.X)
-    checks.sane_size(np.array([max(size, 1.0)]))  # before it is squared; too small is judged from all blocks
+    checks.sane_size(np.array([max(size, 1.0)]))  # before squaring; whether X is too small is judged from all blocks
     scores = linear + intercept
     loss = replace(loss, target=target, weight=weight)
     rows = Design(with_constant(block.X, constant))
@@ -123,7 +123,7 @@ def _first_pass(
 
 @dataclass(frozen=True, eq=False)
 class StreamedDesign:
-    """A `Design` whose rows are read when a product needs them; products that are known already are not repeated."""
+    """A `Design` whose rows are read when a product needs them; products already known are not repeated."""
 
     matrix: LazyMatrix
     constant: float
@@ -160,7 +160,7 @@ class StreamedDesign:
         return self._sums(d).about(centre)
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
-        """The rows that were kept; one pass if others are wanted too."""
+        """The rows that were kept; one pass if other rows are requested."""
         if np.array_equal(index, self.kept_index):
             rows = self.kept
         else:
@@ -197,7 +197,7 @@ def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, Stream
     matrix, loss = objective.X, objective.loss
     wanted = np.zeros(matrix.shape[0], dtype=bool)
     wanted[rows] = True
-    none = np.empty(0)  # the numbers of the rows travel with the blocks
+    none = np.empty(0)  # per-row values travel with the blocks
     statistic = partial(
         _first_pass,
         weights=objective.weights,
@@ -239,7 +239,7 @@ class ScoredMatrix:
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """A transformation of blocks, and then every column times its factor."""
+    """A transformation of blocks, followed by multiplying every column by its factor."""
 
     transform: Callable[[Any], Any]
     factors: Floats
