@@ -294,8 +294,8 @@ def _stage(study: Study, params: Params, name: str) -> tuple[Stage | None, Excep
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             stage = Stage.of(study, params, name)
-        except EstimatorError:  # such as an L1 penalty that leaves no weight; a weaker one may leave some
-            pass
+        except EstimatorError:  # such as an L1 penalty that leaves no weight; a weaker one may leave some, so every
+            stage = None  # member is tried on its own and reports its own error
         except Exception as err:  # what scikit-learn reports for one member it would report for all
             error = err
     return stage, error, _as_data(caught)
