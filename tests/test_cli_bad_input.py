@@ -352,6 +352,24 @@ def test_interruption_leaves_nothing(tmp_path, monkeypatch):
     assert files_in(tmp_path) == ["x.csv"]
 
 
+def test_an_interruption_while_the_scratch_folder_is_made_leaves_nothing(tmp_path, monkeypatch):
+    """The signal may arrive between the system call that makes the folder and the next line of Python."""
+    make = Path.mkdir
+
+    def made_then_interrupted(folder, *args, **options):
+        make(folder, *args, **options)
+        raise KeyboardInterrupt
+
+    (tmp_path / "x.csv").write_text(lines())
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setattr(Path, "mkdir", made_then_interrupted)
+    result = run("auc", tmp_path / "x.csv", "--target", "y")
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "foldless: interrupted\n")
+    assert files_in(scratch) == []
+
+
 @pytest.mark.slow
 def test_a_real_interruption_leaves_nothing(tmp_path):
     """SIGINT in the middle of a long read: exit code 130, one line, and the scratch files are gone."""

@@ -10,13 +10,15 @@ To add a kind: a subclass of `Sheet`, and a `Kind` in `KINDS`.
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
 from foldless.errors import InputError
 from foldless.tables import parquet
@@ -65,8 +67,23 @@ def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
     if not kind.takes_hints:
         hints.refuse(path)
     refuse_beyond_limit(path, kind)
-    with TemporaryDirectory(prefix="foldless-") as scratch:
-        yield kind.read(path, hints, Path(scratch))  # type: ignore[misc]
+    with _scratch() as scratch:
+        yield kind.read(path, hints, scratch)  # type: ignore[misc]
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A new folder, removed afterwards even if an interruption arrives while it is being made.
+
+    `tempfile.TemporaryDirectory` chooses the name and makes the folder in one call, and an interruption between that
+    call and the next leaves the folder behind. Here the name is known before the folder exists.
+    """
+    folder = Path(gettempdir(), f"foldless-{secrets.token_hex(8)}")
+    try:
+        folder.mkdir(mode=0o700)  # an error if it exists
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def open_parquet(paths: tuple[Path, ...], why: str) -> tuple[binary.ParquetSheet, ...]:
