@@ -10,7 +10,6 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 from scipy.stats import norm
-from scipy.stats import t as student
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
@@ -100,10 +99,11 @@ def test_posterior_equals_direct_quadrature():
     statistic = statistic_of_scores(scores, positive)
 
     def unnormalised(delta):
-        sd = np.sqrt(statistic.variance(delta))
-        likelihood = student.pdf((statistic.estimate - delta) / sd, statistic.df) / sd
+        A, seen, m, df = ndtr(delta / np.sqrt(2)), statistic.auc, statistic.trials, statistic.df
+        deviance = 2 * m * (seen * np.log(seen / A) + (1 - seen) * np.log((1 - seen) / (1 - A)))
+        likelihood = (1 + deviance / df) ** (-(df + 1) / 2)
         useful = 2 * norm.cdf(delta / 0.6) * norm.pdf(delta, 0, 3)
-        return likelihood * (0.13 * norm.pdf(delta, 0, 0.22) + 0.87 * useful)
+        return likelihood * (0.08 * norm.pdf(delta, 0, 0.22) + 0.92 * useful)
 
     effect = separation_posterior(statistic, fl.EffectPrior.default())
     points = [0.0, statistic.estimate]
@@ -338,7 +338,6 @@ def test_error_rates_of_skewed_scores():
         wrong = np.mean(model.predict(X[600:]) != y[600:])
         off.append(fl.error_posterior(model, X[:600], y[:600]).error.mean - wrong)
     assert abs(np.mean(off)) < 0.012
-    assert any("not normal" in note for note in fl.roc_posterior(model, X[:600], y[:600]).notes)
 
 
 def test_tied_scores_keep_their_uncertainty():

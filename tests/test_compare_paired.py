@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from data import alternating
 from foldless.comparison.paired import PairedEvidence, paired_evidence
 from foldless.honest.scores import remove_rows
-from foldless.honest.statistic import BANDWIDTH, statistic_of_removed
+from foldless.honest.statistic import statistic_of_removed
 from foldless.model.view import take_apart
 
 Fit = tuple[np.ndarray, Any]
@@ -22,11 +21,6 @@ def evidence(fits: list[Fit], X: np.ndarray, y: np.ndarray, groups: np.ndarray |
     """Evidence of classifiers, each fitted on some of the columns."""
     removed = [remove_rows(take_apart(m.fit(X[:, c], y), X[:, c], y), groups=groups) for c, m in fits]
     return paired_evidence(removed, [statistic_of_removed(r) for r in removed])
-
-
-def correlation(found: PairedEvidence, part: str) -> float:
-    C = getattr(found, part)
-    return float(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
 
 
 def sample(seed: int, n: int = 14) -> tuple[np.ndarray, np.ndarray]:
@@ -56,13 +50,9 @@ def by_refits(fit: Fit, X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def expected(fits: list[Fit], X: np.ndarray, y: np.ndarray, shares: list[float]) -> tuple[float, float]:
-    """r of the mean parts and the likeness, written out for two models without groups."""
+    """r and the likeness, written out for two models without groups."""
     (Da, Ia1, Ia0), (Db, Ib1, Ib0) = (by_refits(fit, X, y) for fit in fits)
     n1, n0 = Da.shape
-
-    def smooth(D: np.ndarray) -> np.ndarray:
-        sd = np.sqrt((D.mean(1).var(ddof=1) + D.mean(0).var(ddof=1)) / 2)
-        return ndtr(D / (np.sqrt(2) * BANDWIDTH * (n1 + n0) ** (-1 / 3) * sd))
 
     def effects(S: np.ndarray) -> np.ndarray:
         a, b = S.mean(1), S.mean(0)
@@ -77,7 +67,7 @@ def expected(fits: list[Fit], X: np.ndarray, y: np.ndarray, shares: list[float])
         return float(np.sum(x[0] * z[1]) + np.sum(z[0] * x[1]))
 
     size = [np.sum(x[0] ** 2) + np.sum(x[1] ** 2) for x in (A, B)]
-    R = min(np.corrcoef(effects(f(Da)), effects(f(Db)))[0, 1] for f in (smooth, np.sign))
+    R = np.corrcoef(effects(np.sign(Da)), effects(np.sign(Db)))[0, 1]
     T = twice(A, B) / np.sqrt(size[0] * size[1]) * np.sqrt(shares[0] * shares[1])
     Taa, Tbb = (max(twice(x, x), 0) / s * share for x, s, share in zip((A, B), size, shares, strict=True))
     inflation = np.sqrt((1 + Taa) * (1 + Tbb))
@@ -92,20 +82,18 @@ def test_against_refits(second):
     fits = [(np.arange(3), RidgeClassifier(alpha=1.0)), (second[0], RidgeClassifier(alpha=second[1]))]
     found = evidence(fits, X, y)
     r, like = expected(fits, X, y, [s.noise_share for s in found.statistics])
-    assert correlation(found, "mean_covariance") == pytest.approx(r, abs=1e-8)
+    assert found.correlation[0, 1] == pytest.approx(r, abs=1e-8)
     assert found.likeness[0, 1] == pytest.approx(like, abs=1e-8)
 
 
 # ---- structure
 
 
-def test_diagonals_are_the_variances_of_the_statistics():
+def test_the_covariance_has_the_errors_of_the_statistics():
     X, y = sample(2, 40)
     found = evidence([(np.arange(k), RidgeClassifier()) for k in (2, 4, 6)], X, y)
-    for k, statistic in enumerate(found.statistics):
-        assert found.covariance(k, k, np.asarray(1.3), np.asarray(1.3)) == pytest.approx(statistic.variance(1.3))
-    assert np.array_equal(found.mean_covariance, found.mean_covariance.T)
-    assert np.array_equal(found.scale_covariance, found.scale_covariance.T)
+    np.testing.assert_allclose(np.sqrt(np.diag(found.covariance)), [s.separation_error for s in found.statistics])
+    assert np.array_equal(found.correlation, found.correlation.T)
 
 
 def test_equal_models_are_one():
@@ -113,7 +101,7 @@ def test_equal_models_are_one():
     fit = (np.arange(4), RidgeClassifier())
     found = evidence([fit, fit], X, y)
     assert found.same(0, 1)
-    assert correlation(found, "mean_covariance") == correlation(found, "scale_covariance") == pytest.approx(1)
+    assert found.correlation[0, 1] == pytest.approx(1)
 
 
 def test_nearly_equal_models_nearly_agree():
@@ -122,7 +110,7 @@ def test_nearly_equal_models_nearly_agree():
     for alpha in (1.5, 1.05, 1.005):
         found = evidence([(np.arange(6), RidgeClassifier(alpha=a)) for a in (1.0, alpha)], X, y)
         assert not found.same(0, 1)
-        gaps.append(1 - correlation(found, "mean_covariance"))
+        gaps.append(1 - found.correlation[0, 1])
     assert 0 < gaps[2] < gaps[1] / 20 < gaps[0] / 400  # as the square of the change
 
 
@@ -130,9 +118,8 @@ def test_groups_of_single_rows_are_rows():
     X, y = sample(5, 40)
     fits = [(np.arange(3), RidgeClassifier()), (np.arange(6), RidgeClassifier())]
     rows, groups = evidence(fits, X, y), evidence(fits, X, y, np.arange(40))
-    for part in ("mean_covariance", "scale_covariance", "likeness"):
-        a, b = getattr(rows, part), getattr(groups, part)
-        assert a[0, 1] / np.sqrt(a[0, 0] * a[1, 1]) == pytest.approx(b[0, 1] / np.sqrt(b[0, 0] * b[1, 1]), abs=0.02)
+    assert rows.correlation[0, 1] == pytest.approx(groups.correlation[0, 1], abs=0.02)
+    assert rows.likeness[0, 1] == pytest.approx(groups.likeness[0, 1], abs=0.02)
 
 
 def test_groups_against_a_copy_of_each_row():
@@ -141,7 +128,7 @@ def test_groups_against_a_copy_of_each_row():
     single = evidence([(np.arange(3), RidgeClassifier(alpha=1.0)), (np.arange(6), RidgeClassifier(alpha=1.0))], X, y)
     double = [(np.arange(3), RidgeClassifier(alpha=2.0)), (np.arange(6), RidgeClassifier(alpha=2.0))]
     found = evidence(double, np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(30), 2))
-    assert correlation(found, "mean_covariance") == pytest.approx(correlation(single, "mean_covariance"), abs=0.03)
+    assert found.correlation[0, 1] == pytest.approx(single.correlation[0, 1], abs=0.03)
 
 
 # ---- repeated samples
@@ -171,8 +158,8 @@ def test_errors_of_the_estimates_are_correlated_as_stated(cell):
         found = evidence(fits, X, y)
         truth = [m.coef_.ravel() @ shift[c] / np.linalg.norm(m.coef_) for c, m in fits]
         errors.append([s.estimate - t for s, t in zip(found.statistics, truth, strict=True)])
-        C = found.mean_covariance + found.scale_covariance * np.multiply.outer(truth, truth)
-        stated.append(C[0, 1] / np.sqrt(C[0, 0] * C[1, 1]))
+        C = found.covariance
+        stated.append(found.correlation[0, 1])
         ratio.append((errors[-1][0] - errors[-1][1]) ** 2 / (C[0, 0] + C[1, 1] - 2 * C[0, 1]))
     seen = np.corrcoef(np.array(errors).T)[0, 1]
     # Fisher's z of 120 samples has a standard error of 0.09.

@@ -16,7 +16,6 @@ from foldless.findings import columns, rows, scores
 from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
 from foldless.findings.rows import category_starts, exact_copies
-from foldless.honest import rates
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior
@@ -86,21 +85,6 @@ def test_outliers_are_rare_among_normal_scores():
     rng = np.random.default_rng(0)
     for n in (10, 30, 300):
         assert np.mean([scores.far_off(rng.standard_normal(n)).any() for _ in range(1000)]) <= 0.01
-
-
-def test_skewed_scores_matter_or_not():
-    """A long tail on one side: normal theory and ranks part, and the finding has both numbers."""
-    rng = np.random.default_rng(0)
-    y = np.arange(400) % 2
-    X = np.exp(1.3 * rng.standard_normal((400, 1)) + 1.2 * y[:, None])
-    _, analysis = analysed(X, y)
-    finding = scores.not_normal(analysis)
-    negative, positive = rates.pair_scores(analysis.removed)
-    assert finding.severity == "caution"
-    assert f"{analysis.statistic.pair_auc:.3f} by ranks" in finding.text
-    normal = ndtr((positive.mean() - negative.mean()) / np.sqrt(positive.var(ddof=1) + negative.var(ddof=1)))
-    assert finding.value == pytest.approx(normal - analysis.statistic.pair_auc, abs=1e-12)
-    assert scores.not_normal(analysed(np.log(X), y)[1]) is None
 
 
 def test_perfect_order():

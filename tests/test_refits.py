@@ -35,6 +35,7 @@ from foldless.honest.refits import (
     hold_out,
     statistic_of_refits,
 )
+from foldless.honest.statistic import Placements, separation_slope, statistic_of_placements
 from foldless.results.auc import AUCPosterior
 
 KBEST = make_pipeline(StandardScaler(), SelectKBest(k=5), LogisticRegression())
@@ -209,12 +210,12 @@ def test_pairs_are_those_held_out_by_one_model():
     }
     found = ModelPairs.of(held)
     assert found.count.sum() == 2 * len(pairs)
-    for effects, f in ((found.ranks(), np.heaviside), (found.smoothed(0.7), lambda d, _: ndtr(d / 0.7))):
-        values = {place: f(d, 0.5) for place, d in pairs.items()}
-        assert effects.mean == pytest.approx(np.mean(list(values.values())))
-        for of_row, rows, side in ((effects.by_row1, found.rows[0], 0), (effects.by_row0, found.rows[1], 1)):
-            expected = [np.mean([v for place, v in values.items() if place[side] == row]) for row in rows]
-            np.testing.assert_allclose(of_row, expected)
+    ranks = found.ranks()
+    values = {place: np.heaviside(d, 0.5) for place, d in pairs.items()}
+    assert ranks.mean == pytest.approx(np.mean(list(values.values())))
+    for of_row, rows, side in ((ranks.by_row1, found.rows[0], 0), (ranks.by_row0, found.rows[1], 1)):
+        expected = [np.mean([v for place, v in values.items() if place[side] == row]) for row in rows]
+        np.testing.assert_allclose(of_row, expected)
 
 
 def test_what_a_model_adds_to_all_of_its_scores_does_not_count_in_pairs():
@@ -227,29 +228,17 @@ def test_what_a_model_adds_to_all_of_its_scores_does_not_count_in_pairs():
     assert moved.agreement < held.agreement  # models that drift do not agree
 
 
-def test_variance_follows_the_formula():
-    """V of docs/method.md with r from the agreement, times the growth squared; checked term by term."""
+def test_comparisons_of_grown_fits():
+    """The separation grows by c and its error with it; the repeats add the variance of their mean."""
     held = drawn(n1=20, n0=30)
-    statistic, r, c = statistic_of_refits(held), held.noise_factor, held.growth
-    v0, v1 = (
-        sum(
-            ((held.scores[k // 5][rows] - held.scores[k // 5][rows].mean()) ** 2).sum()
-            for k in range(20)
-            for rows in [np.flatnonzero((held.fold[k // 5] == k) & half)]
-        )
-        / (REPEATS * half.sum() - 20)
-        for half in (~held.positive, held.positive)
-    )
-    v, n = (v0 + v1) / 2, 4 / (1 / 20 + 1 / 30)
-    mean = (1 + 4 * r / n) * r * (v1 / v / 20 + v0 / v / 30)
-    of_splits = statistic.mean_variance / c**2 - mean
-    assert 0 < of_splits < 0.25 * mean
-    means = [held.scores.mean(axis=0)[half] for half in (~held.positive, held.positive)]
-    kurtosis = np.mean([np.mean((m - m.mean()) ** 4) / m.var() ** 2 for m in means])
-    k = np.clip((kurtosis - 1) / 2, 1, 3)
-    scale = (1 + 1.5 * (r - 1)) * k / 8 * ((v1 / v) ** 2 / 19 + (v0 / v) ** 2 / 29)
-    assert statistic.scale_variance == pytest.approx(scale)
-    assert statistic.noise_share == pytest.approx(r - 1)
+    statistic, c = statistic_of_refits(held), held.growth
+    ranks = ModelPairs.of(held).ranks()
+    alone = statistic_of_placements(Placements.of(ranks), ranks.mean, held.noise_factor - 1)
+    each = [ModelPairs.of(held, [k]).ranks().mean for k in range(REPEATS)]
+    error = np.sqrt(alone.auc * (1 - alone.auc) / alone.trials + np.var(each, ddof=1) / REPEATS)
+    assert statistic.estimate == pytest.approx(c * alone.estimate)
+    assert statistic.separation_error == pytest.approx(c * error / separation_slope(alone.auc))
+    assert statistic.noise_share == pytest.approx(held.noise_factor - 1)
 
 
 def test_the_estimate_is_near_the_truth_for_normal_scores():
@@ -287,7 +276,7 @@ def test_scores_that_never_vary_are_chance():
     held = HeldOut(np.ones((4, 40)), drawn(0, 20, 20).fold, np.arange(40) < 20, 0.8)
     statistic = statistic_of_refits(held)
     assert statistic.estimate == 0
-    assert np.isfinite(statistic.mean_variance)
+    assert np.isfinite(statistic.trials)
 
 
 def test_groups_widen_the_variance():
@@ -299,7 +288,7 @@ def test_groups_widen_the_variance():
     fold = np.array([r * 5 + np.repeat(rng.permutation(np.arange(40) % 5), 5) for r in range(4)])
     held = HeldOut(own + 0.2 * rng.normal(size=(4, 200)), fold, positive, 0.8)
     alone, together = statistic_of_refits(held), statistic_of_refits(held, groups)
-    assert together.mean_variance > 3 * alone.mean_variance
+    assert alone.trials > 3 * together.trials
     assert (together.units0, together.units1) == (20, 20)
 
 

@@ -351,10 +351,10 @@ class _OfTwoClasses:
         labels = self.analysis.rows.labels
         return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
 
-    def curves(self) -> tuple[SeparationCurves | BinormalCurves, tuple[str, ...]]:
-        """The law of the ROC curve, and notes on its shape."""
+    def curves(self) -> SeparationCurves | BinormalCurves:
+        """The law of the ROC curve."""
         loo = self.analysis.leave_one_out
-        return BinormalCurves.from_variances(loo.effect, *loo.class_variances()), loo.shape_notes()
+        return BinormalCurves.from_variances(loo.effect, *loo.class_variances())
 
     def rates(self, threshold: float, covariance: str | None) -> RatePair:
         """The joint law of the false and the true positive rate."""
@@ -364,8 +364,7 @@ class _OfTwoClasses:
 
     def roc(self) -> ROCPosterior:
         labels = self.analysis.rows.labels
-        curves, notes = self.curves()
-        return ROCPosterior(curves, self.method, labels.n0, labels.n1, self.notes + notes)
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
         estimator, rows = self.analysis.estimator, self.analysis.rows
@@ -423,8 +422,8 @@ class _InSample(_OfTwoClasses):
         effect = in_sample.separation(view, self.prior)
         return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
 
-    def curves(self) -> tuple[SeparationCurves | BinormalCurves, tuple[str, ...]]:
-        return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior)), ()
+    def curves(self) -> SeparationCurves | BinormalCurves:
+        return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
 
     def rates(self, threshold: float, covariance: str | None) -> RatePair:
         view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"

@@ -14,7 +14,6 @@ from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRow
 from foldless.honest.classes import NO_GROUPS
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
-from foldless.honest.statistic import unit_size
 from foldless.laws.effect import SQRT2
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import MulticlassAUCPosterior, PairwisePosteriors
@@ -51,7 +50,7 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
     if flat.size:
         raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
     counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-    return _posterior(HeldOutRows(unit_size(z), codes), counts, prior, multi_class, "scores")
+    return _posterior(HeldOutRows(z, codes), counts, prior, multi_class, "scores")
 
 
 def _posterior(

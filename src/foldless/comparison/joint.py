@@ -24,7 +24,7 @@ from foldless.comparison.paired import (
     wins,
 )
 from foldless.errors import InputError, OptimismWarning, warn_user
-from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
+from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.refits import Refits
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import SQRT2
@@ -34,10 +34,10 @@ from foldless.tables import refuse_stream
 
 # The joint posterior of two separations from honest scores, on a grid:
 #
-#     (dhat_a, dhat_b) | (delta_a, delta_b) ~ bivariate t with covariance V(delta_a, delta_b)
+#     likelihood: bivariate t of the signed roots of both deviances, with correlation r
 #
-#     prior:  sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (s T) ) / (s T),
-#             s = sqrt(2 (1 - likeness)),   T = typical_gap( (delta_a + delta_b)/2 )
+#     prior:      sqrt(pi(delta_a) pi(delta_b)) x Cauchy( (delta_a - delta_b) / (s T) ) / (s T),
+#                 s = sqrt(2 (1 - likeness)),   T = typical_gap( (delta_a + delta_b)/2 )
 #
 # pi is the prior of a single classifier; (delta_a - delta_b)/s is the separation of the classes along the difference of
 # the two standardised score directions, whose length is s. Unlike under a product of two priors, nearly equal models
@@ -46,6 +46,7 @@ from foldless.tables import refuse_stream
 REACH = 8.0
 MIDDLE_POINTS, COARSE_POINTS, GAP_POINTS = 129, 71, 257
 MIN_DETERMINANT = 1e-12
+MOST_ALIKE = 1 - 1e-9  # correlation of errors; beyond it, rounding decides
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +57,8 @@ class LooJoint:
     prior: EffectPrior
 
     def correlation(self, a: int, b: int) -> float:
-        """Correlation of the errors of the two estimates, at the estimates."""
-        if self.evidence.same(a, b):
-            return 1.0
-        da, db = (center(self.evidence.statistics[k]) for k in (a, b))
-        va, vb, c = self.evidence.covariances(a, b, da, db)
-        return float(c / np.sqrt(va * vb))
+        """Correlation of the errors of the two estimates."""
+        return float(self.evidence.correlation[a, b])
 
     def difference(self, a: int, b: int) -> Difference:
         """Posterior of AUC_a - AUC_b; computed in one fixed order, so that both orders agree to the last bit."""
@@ -74,13 +71,12 @@ class LooJoint:
     def _of_two(self) -> Difference:
         """The difference, where there are just two models."""
         apart = np.sqrt(2 * (1 - self.evidence.likeness[0, 1]))
-        in_order = any(np.isinf(s.estimate) or s.pair_auc in (0.0, 1.0) for s in self.evidence.statistics)
+        in_order = any(s.auc in (0.0, 1.0) for s in self.evidence.statistics)
         middle, gap = _wide_grid(LEAST * apart) if in_order else self._fitting_grid()
         delta_a, delta_b = middle[:, None] + gap / 2, middle[:, None] - gap / 2
-        log_density = (self._order_evidence if in_order else self._margin_evidence)(delta_a, delta_b)
         scale = apart * typical_gap(middle[:, None])
         log_t = -(TAIL_DF + 1) / 2 * np.log1p(np.square(gap / scale) / TAIL_DF)
-        log_density = log_density + log_t - np.log(scale)
+        log_density = self._log_likelihood(delta_a, delta_b) + log_t - np.log(scale)
         log_density = log_density + 0.5 * (self.prior.log_density(delta_a) + self.prior.log_density(delta_b))
         return _law_of_gap(middle, gap, log_density, ndtr(delta_a / SQRT2) - ndtr(delta_b / SQRT2))
 
@@ -94,30 +90,17 @@ class LooJoint:
         chance = dict(zip(kept, shares, strict=True))
         return np.array([chance[j] / firsts.count(j) for j in firsts])
 
-    def _margin_evidence(self, delta_a: Floats, delta_b: Floats) -> Floats:
+    def _log_likelihood(self, delta_a: Floats, delta_b: Floats) -> Floats:
         E = self.evidence
-        va, vb, c = E.covariances(0, 1, delta_a, delta_b)
-        det = np.maximum(va * vb - c**2, MIN_DETERMINANT * va * vb)
-        off_a, off_b = E.statistics[0].estimate - delta_a, E.statistics[1].estimate - delta_b
-        squared = (vb * off_a**2 - 2 * c * off_a * off_b + va * off_b**2) / det
-        return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df) - 0.5 * np.log(det))
-
-    def _order_evidence(self, delta_a: Floats, delta_b: Floats) -> Floats:
-        """The evidence of each model on its own, for models that order every pair: their margins say little.
-
-        What the two share would count twice; with the weight 1/(1 + r) two models with r = 1 count as one.
-        """
-        weight = 1 / (1 + max(self.correlation(0, 1), 0.0))
-        total = np.zeros(delta_a.shape)
-        for statistic, delta in zip(self.evidence.statistics, (delta_a, delta_b), strict=True):
-            alone = separation_posterior(statistic, EffectPrior.flat())
-            total += np.maximum(alone.logpdf(np.clip(delta, LOW, HIGH)), -700.0)
-        return weight * total
+        r = float(np.clip(E.correlation[0, 1], -MOST_ALIKE, MOST_ALIKE))
+        za, zb = (s.distance(delta) for s, delta in zip(E.statistics, (delta_a, delta_b), strict=True))
+        squared = (za**2 - 2 * r * za * zb + zb**2) / (1 - r**2)
+        return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df))
 
     def _fitting_grid(self) -> tuple[Floats, Floats]:
         """Means of the two separations (M,) and differences (M, G), which follow the ridge of the likelihood."""
         da, db = (center(statistic) for statistic in self.evidence.statistics)
-        va, vb, c = self.evidence.covariances(0, 1, da, db)
+        (va, c), (_, vb) = self.evidence.covariance
         v_middle = max((va + vb + 2 * c) / 4, MIN_DETERMINANT)
         slope = (va - vb) / 2 / v_middle
         v_gap = max(va + vb - 2 * c - slope**2 * v_middle, MIN_DETERMINANT * (va + vb))
@@ -128,7 +111,7 @@ class LooJoint:
 
 
 def _key(s: SeparationStatistic) -> tuple[float, ...]:
-    return s.estimate, s.mean_variance, s.scale_variance, s.noise_share, s.pair_auc
+    return s.auc, s.trials, s.df, s.noise_share
 
 
 def _wide_grid(scale: float) -> tuple[Floats, Floats]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -14,12 +14,11 @@ from scipy.special import gammaincinv, ndtri
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Ints
-from foldless.honest.pairs import Effects, PairMeans
+from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.refits import HeldOut, ModelPairs, Refits
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import BANDWIDTH, SeparationStatistic
-from foldless.laws.effect import SQRT2
+from foldless.honest.statistic import SeparationStatistic
 
 
 def spread_out(count: int, dimensions: int) -> Floats:
@@ -34,48 +33,39 @@ def spread_out(count: int, dimensions: int) -> Floats:
 # With I_ij the effect of training row j on the honest score of row i, in units of the spread of the scores, the errors
 # of models a and b have the correlation (derived in docs/compare.md)
 #
-#     r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)),      R    from what every row contributes to both estimates
+#     r = (R + T_ab) / sqrt((1 + T_aa)(1 + T_bb)),      R    from the placements of every row in both
 #                                                       T_ab = sum over pairs of I^a_ij I^b_ji (made symmetric)
-#
-# The scale of the scores adds delta_a delta_b r_k^2 per class k, as it adds delta^2 to the variance of one estimate.
 
 SAME = 1e-10  # one minus the correlation of scores, below which two models rank all rows alike
 
 
 @dataclass(frozen=True, eq=False)
 class PairedEvidence:
-    """Estimated separations of K models on the same rows, and how their errors vary together.
-
-    The covariance of the estimates of a and b is mean + delta_a delta_b scale; diagonals are those of the statistics.
-    """
+    """What the orders of K models on the same rows are worth, and how their errors vary together."""
 
     statistics: tuple[SeparationStatistic, ...]
-    mean_covariance: Floats
-    scale_covariance: Floats
+    correlation: Floats  # (K, K) of the errors
     likeness: Floats  # (K, K) correlation of honest scores within the classes; 1 for models that rank all rows alike
 
     @property
     def df(self) -> float:
-        """Degrees of freedom of the variances: the same for all models, as they share the rows."""
-        return self.statistics[0].df
+        """Degrees of freedom: those of the model whose worth is known least."""
+        return min(s.df for s in self.statistics)
 
     def same(self, a: int, b: int) -> bool:
         """Whether two models rank all rows alike."""
         return bool(a == b or self.likeness[a, b] >= 1 - SAME)
 
     def among(self, kept: Sequence[int]) -> PairedEvidence:
-        """The evidence of some of the models, their differences measured by ranks."""
-        parts = (each[np.ix_(kept, kept)] for each in (self.mean_covariance, self.scale_covariance, self.likeness))
-        return PairedEvidence(tuple(with_rank_differences([self.statistics[k] for k in kept])), *parts)
+        """The evidence of some of the models."""
+        parts = (each[np.ix_(kept, kept)] for each in (self.correlation, self.likeness))
+        return PairedEvidence(tuple(self.statistics[k] for k in kept), *parts)
 
-    def covariance(self, a: int, b: int, delta_a: Any, delta_b: Any) -> Any:
-        """Covariance of two estimates when the separations are delta_a and delta_b."""
-        return self.mean_covariance[a, b] + self.scale_covariance[a, b] * delta_a * delta_b
-
-    def covariances(self, a: int, b: int, delta_a: Any, delta_b: Any) -> tuple[Any, Any, Any]:
-        """Both variances, and the covariance."""
-        variances = self.covariance(a, a, delta_a, delta_a), self.covariance(b, b, delta_b, delta_b)
-        return *variances, self.covariance(a, b, delta_a, delta_b)
+    @property
+    def covariance(self) -> Floats:
+        """Of the estimated separations."""
+        errors = np.array([s.separation_error for s in self.statistics])
+        return np.asarray(self.correlation * np.multiply.outer(errors, errors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +76,7 @@ class _Model:
     statistic: SeparationStatistic
 
     @property
-    def pairs(self) -> PairMeans:
+    def pairs(self) -> Ranked:
         return self.removed.pairs
 
     @property
@@ -102,18 +92,9 @@ class _Model:
 
     @cached_property
     def effects(self) -> Floats:
-        """What each independent unit (row or group) contributes to the smoothed statistic."""
-        sd = np.sqrt(sum(float(d @ d) / max(d.size - 1, 1) for d in self.deviations) / 2)
-        bandwidth = BANDWIDTH * sum(rows.size for rows in self.rows) ** (-1 / 3) * sd
-        return self._contributions(self.pairs.smoothed(np.sqrt(2) * bandwidth) if bandwidth > 0 else self.pairs.ranks())
-
-    @cached_property
-    def rank_effects(self) -> Floats:
-        """The same for the share of ordered pairs."""
-        return self._contributions(self.pairs.ranks())
-
-    def _contributions(self, effects: Effects) -> Floats:
-        each = (effects.by_row1, effects.by_row0)
+        """What each independent unit (row or group) contributes to the share of ordered pairs."""
+        ranks = self.pairs.ranks()
+        each = (ranks.by_row1, ranks.by_row0)
         shares = [(v - v.mean()) / np.sqrt(v.size * max(v.size - 1, 1)) for v in each]
         if self.removed.groups is None:
             return np.concatenate(shares)
@@ -160,7 +141,7 @@ class _Refitted(_Model):
         return ModelPairs.of(self.held)
 
     @property
-    def pairs(self) -> PairMeans:
+    def pairs(self) -> Ranked:
         return self.within_models
 
     @property
@@ -197,55 +178,32 @@ def refitted_evidence(refits: Sequence[Refits]) -> PairedEvidence:
                 "two of the classifiers differ only by the random numbers of their fits, and without a random_state "
                 "their refits are the same: give each its own random_state and fit again, or compare one of them."
             )
-    return _evidence([_Refitted(each.removed, each.grown, each.held) for each in refits])
+    return _evidence([_Refitted(each.removed, each.statistic, each.held) for each in refits])
 
 
 def _evidence(models: Sequence[_Model]) -> PairedEvidence:
     K = len(models)
-    mean, scale, likeness = np.empty((K, K)), np.empty((K, K)), np.ones((K, K))
-    for a, first in enumerate(models):
-        mean[a, a], scale[a, a] = first.statistic.mean_variance, first.statistic.scale_variance
-        for b, second in enumerate(models[:a]):
-            r_mean, r_scale, alike = _agreement(first, second)
-            likeness[a, b] = likeness[b, a] = alike
-            mean[a, b] = mean[b, a] = r_mean * np.sqrt(mean[a, a] * mean[b, b])
-            scale[a, b] = scale[b, a] = r_scale * np.sqrt(scale[a, a] * scale[b, b])
-    return PairedEvidence(tuple(m.statistic for m in models), mean, scale, likeness)
+    correlation, likeness = np.ones((K, K)), np.ones((K, K))
+    for (a, first), (b, second) in combinations(enumerate(models), 2):
+        correlation[a, b], likeness[a, b] = correlation[b, a], likeness[b, a] = _agreement(first, second)
+    return PairedEvidence(tuple(m.statistic for m in models), correlation, likeness)
 
 
-def with_rank_differences(statistics: Sequence[SeparationStatistic]) -> list[SeparationStatistic]:
-    """The estimates at their common level, but with the differences that the shares of ordered pairs have.
-
-    The smoothed estimate gains precision from the shape of the scores, and is biased by it. All models see the same
-    rows, so most of the noise in ranks cancels in a difference, while a bias from different shapes does not. A model
-    that orders all pairs or none has no finite rank estimate: then all estimates are left unchanged.
-    """
-    if any(s.pair_auc in (0.0, 1.0) or np.isinf(s.estimate) for s in statistics):
-        return list(statistics)
-    ranks = [SQRT2 * float(ndtri(s.pair_auc)) for s in statistics]
-    # Sorted, and each model once: neither the order of the models nor a repeated one moves the level.
-    level = float(np.mean(sorted({s.estimate - r for s, r in zip(statistics, ranks, strict=True)})))
-    return [replace(s, estimate=level + r) for s, r in zip(statistics, ranks, strict=True)]
-
-
-def _agreement(a: _Model, b: _Model) -> tuple[float, float, float]:
-    """Correlation of the mean parts and of the scale parts of two estimates, and likeness of the scores."""
+def _agreement(a: _Model, b: _Model) -> tuple[float, float]:
+    """Correlation of the errors of two models, and likeness of their scores."""
     if np.array_equal(a.removed.loo, b.removed.loo) or _rank_alike(a, b):
-        return 1.0, 1.0, 1.0
-    alike = [_correlation(x, y) for x, y in zip(a.deviations, b.deviations, strict=True)]
-    noise = a.noise_shared_with(b)
-    shared = _correlation(a.effects, b.effects)
-    if all(0 < m.statistic.pair_auc < 1 for m in (a, b)):  # else ranks do not measure the difference
-        shared = min(shared, _correlation(a.rank_effects, b.rank_effects))
-    mean = _with_noise(shared, *noise)
-    # The spread of a class is estimated from its own rows, n_k - 1 degrees of freedom each.
-    df = np.array([max(d.size - 1, 1) for d in a.deviations], dtype=np.float64)
-    parts = [np.array([d @ d for d in m.deviations]) / df for m in (a, b)]
-    within = [np.sqrt(np.sum(p**2 / df)) for p in parts]
-    squares = np.array([_with_noise(c, *noise) ** 2 for c in alike])
-    total = within[0] * within[1]
-    scale = float(np.sum(parts[0] * parts[1] * squares / df) / total) if total > 0 else 0.0
-    return mean, scale, _weighted(alike, parts, df)
+        return 1.0, 1.0
+    alike = _likeness(a, b)
+    # A model that orders all pairs has no placements that vary: its scores tell how alike the errors are.
+    vary = all(float(m.effects @ m.effects) > 0 for m in (a, b))
+    shared = _correlation(a.effects, b.effects) if vary else alike
+    return _with_noise(shared, *a.noise_shared_with(b)), alike
+
+
+def _likeness(a: _Model, b: _Model) -> float:
+    """Correlation of the scores within the classes."""
+    x, y = (np.concatenate(m.deviations) for m in (a, b))
+    return _correlation(x, y)
 
 
 def _rank_alike(a: _Model, b: _Model) -> bool:
@@ -256,13 +214,6 @@ def _rank_alike(a: _Model, b: _Model) -> bool:
     z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (a, b)]
     x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
     return _correlation(x, y) >= 1 - SAME
-
-
-def _weighted(alike: list[float], parts: list[Floats], df: Floats) -> float:
-    """Correlation of the scores pooled over the classes."""
-    covariance = float(np.sum(df * np.sqrt(parts[0] * parts[1]) * np.array(alike)))
-    total = float(np.sqrt(np.sum(df * parts[0]) * np.sum(df * parts[1])))
-    return float(np.clip(covariance / total, -1.0, 1.0)) if total > 0 else 0.0
 
 
 def _on_common_rows(a: _Model, b: _Model) -> list[tuple[Floats, Floats]]:
@@ -326,8 +277,7 @@ def wins(evidence: PairedEvidence) -> Floats:
     if K == 1:
         return np.ones(1)
     estimate = np.array([center(s) for s in evidence.statistics])
-    V = evidence.mean_covariance + evidence.scale_covariance * np.multiply.outer(estimate, estimate)
-    V = V * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
+    V = evidence.covariance * evidence.df / max(evidence.df - 2, 1.0)  # variance of the t law that `difference` uses
     contrasts = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]
     V = contrasts.T @ V @ contrasts
     P = typical_gap(estimate.mean()) ** 2 * contrasts.T @ evidence.likeness @ contrasts

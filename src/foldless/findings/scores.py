@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import ndtr
 
 from foldless.checks import Floats
 from foldless.findings.columns import Sketch
@@ -13,17 +12,16 @@ from foldless.findings.finding import Finding, present
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import SeparationStatistic, robust_scale, separation
+from foldless.honest.statistic import SeparationStatistic
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
 
 # All checks use the pair-removed scores that the answer was computed from; nothing is refitted.
 
 WRONG_WAY = 3.0  # standard errors below chance
-GAP, GAP_ERRORS = 0.02, 2.0  # binormal less rank AUC: a gap that matters, and its least number of standard errors
+IQR_OF_NORMAL = 1.349
 RATIO, RATIO_ERRORS = 2.0, 3.3  # a variance ratio worth mentioning, and its least number of standard errors (log scale)
 FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations from its class
 MOVED = 0.5  # change of the AUC that matters, in posterior standard deviations
@@ -38,7 +36,6 @@ def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | No
         few_rows(*_fewest(analysis)),
         worse_than_chance(analysis),
         perfect_order(analysis, auc),
-        not_normal(analysis),
         unequal_spread(analysis.removed, sketch),
         outliers(analysis.removed, auc),
     )
@@ -117,7 +114,7 @@ def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
 def worse_than_chance(analysis: LeaveOneOut) -> Finding | None:
     """Scores that rank the classes the wrong way round; checked on the rows, since the prior takes it for chance."""
     statistic = analysis.statistic
-    if statistic.estimate >= -WRONG_WAY * np.sqrt(statistic.mean_variance):
+    if statistic.auc >= 0.5 - WRONG_WAY * 0.5 / np.sqrt(statistic.trials):
         return None
     return Finding(
         "worse than chance",
@@ -143,56 +140,6 @@ def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
         "If that is too good to be true, look for a column that gives the label away, and for copies of rows.",
         1.0,
     )
-
-
-def not_normal(analysis: LeaveOneOut) -> Finding | None:
-    """Honest scores that are not normal within a class, and the effect on the AUC: normal theory against ranks."""
-    negative, positive = rates.pair_scores(analysis.removed)
-    gaps = {name: rates.normal_gap(s) for name, s in (("negative", negative), ("positive", positive))}
-    strange = [name for name, (gap, n) in gaps.items() if gap > max(rates.NOT_NORMAL / np.sqrt(n), rates.RELEVANT)]
-    if not strange:
-        return None
-    normal, ranks, error = binormal_against_ranks(negative, positive, analysis.removed.pairs.ranks())
-    gap = normal - ranks
-    matters = abs(gap) > max(GAP, GAP_ERRORS * error)
-    how = "; ".join(f"{name} class: {gaps[name][0]:.2f}" for name in strange)
-    return Finding(
-        "normality",
-        "caution" if matters else "info",
-        f"the honest scores are not normal (largest difference from the normal distribution, {how}); the AUC is "
-        f"{normal:.3f} by normal theory and {ranks:.3f} by ranks.",
-        "The AUC follows the ranks here; do not trust the ends of the ROC curve, or the in-sample method. "
-        "Transforming skewed columns (log, PowerTransformer) may also help the classifier."
-        if matters
-        else "The AUC does not rely on it; the ends of the ROC curve do.",
-        gap,
-    )
-
-
-def binormal_against_ranks(negative: Floats, positive: Floats, ordered: Effects) -> tuple[float, float, float]:
-    """AUC by normal theory, by ranks, and the standard error of their difference (jackknife over rows).
-
-    `ordered` says which share of its pairs each row has in order: all that deleting the row needs.
-    """
-    n1, n0, ranks = positive.size, negative.size, ordered.mean
-    m1, v1, m0, v0 = positive.mean(), positive.var(ddof=1), negative.mean(), negative.var(ddof=1)
-    (m1_, v1_), (m0_, v0_) = _without_each(positive), _without_each(negative)
-    less1 = _binormal(m1_ - m0, v1_ + v0) - (n1 * ranks - ordered.by_row1) / (n1 - 1)
-    less0 = _binormal(m1 - m0_, v1 + v0_) - (n0 * ranks - ordered.by_row0) / (n0 - 1)
-    variance = (n1 - 1) * less1.var() + (n0 - 1) * less0.var()
-    return float(_binormal(m1 - m0, v1 + v0)), ranks, float(np.sqrt(variance))
-
-
-def _binormal(difference: Floats, variance: Floats) -> Floats:
-    return np.asarray(ndtr(difference / np.sqrt(np.maximum(variance, np.finfo(float).tiny))))
-
-
-def _without_each(values: Floats) -> tuple[Floats, Floats]:
-    """Mean and variance of the values without each of them in turn."""
-    n, off = values.size, values - values.mean()
-    means = values.mean() - off / (n - 1)
-    variances = (np.sum(off**2) - n / (n - 1) * off**2) / max(n - 2, 1)
-    return means, variances
 
 
 def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | None:
@@ -242,7 +189,7 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     n_far = int(far1.sum() + far0.sum())
     if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
         return None
-    before, after = _estimate(removed.pairs), _estimate(removed.pairs.kept(~far1, ~far0))
+    before, after = removed.pairs.ranks().mean, removed.pairs.kept(~far1, ~far0).ranks().mean
     moved = after - before
     matters = abs(moved) > MOVED * auc.sd
     rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])
@@ -261,14 +208,9 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
 
 def far_off(scores: Floats) -> Bools:
     """Which scores lie far from the median of their class, in robust standard deviations."""
-    scale = max(robust_scale(scores), 1e-3 * float(scores.std()), np.finfo(float).tiny)
+    low, high = np.percentile(scores, [25, 75])
+    scale = max(float(high - low) / IQR_OF_NORMAL, 1e-3 * float(scores.std()), np.finfo(float).tiny)
     return np.asarray(np.abs(scores - np.median(scores)) > FAR * (1 + FAR_SMALL / scores.size) * scale)
-
-
-def _estimate(pairs: Pairs) -> float:
-    """AUC as the answer estimates it, before the prior."""
-    sd = np.sqrt(sum(margin.var(ddof=1) for margin in pairs.margins) / 2)
-    return float(ndtr(separation(pairs, max(float(sd), np.finfo(float).tiny)) / np.sqrt(2)))
 
 
 def _influence(own: Floats) -> Floats:

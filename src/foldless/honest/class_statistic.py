@@ -1,19 +1,17 @@
 """From honest scores of several classes to one statistic: the average of AUCs that share rows.
 
-Each AUC evaluates one score on two sets of rows: score a on classes a and b, or on class a and the rest. Each has the
-statistic of `foldless.honest.statistic`, an estimated separation d_c. The average of C AUCs is put on that scale,
+Each AUC evaluates one score on two sets of rows: score a on classes a and b, or on class a and the rest. In the average
+of C of them a row counts with all of its pairs: with v_c(i) its placement in AUC c and n_c(i) the size of the set that
+contains it, the average moves by sum_c (v_c(i) - A_c) / (C n_c(i)). The mean of the v_c(i) with these weights is the
+placement of the row among all classes, and `foldless.honest.statistic` makes of these what it makes of two classes.
 
-    A = mean Phi(d_c / sqrt 2),   d = sqrt2 Phi^-1(A),   dd/dd_c = w_c = phi(d_c/sqrt 2) / (C phi(d/sqrt 2)),
+rho is the share of training noise. With d_c(i) the mean difference between the score of row i and the other set, v_c
+the variance of the scores and w_c the slope of AUC c in the separation, the row contributes
 
-and its variance comes from the contribution of each row to all of them. With r_c(i) the mean difference between row i
-and the other set, v_c the variance of the scores and n_c(i) the size of the set that contains i,
+    h_i = sum_c w_c (d_c(i) - mean) / (n_c(i) sqrt v_c)
 
-    h_i = sum_c w_c (r_c(i) - mean) / (n_c(i) sqrt v_c),   V = (1 + 4 r/n) r sum_i h_i^2 + scale part,   r = 1 + rho.
-
-rho is the share of training noise: the influences of row j on the honest scores of row i are combined in the same way,
-squared, summed over i and j, and divided by the sum of h_i^2. It counts twice for the reason given in
-`foldless.honest.statistic`. n is the number of rows that classes of equal size would need for the same precision. The
-scale part combines the errors of the spreads v_c in the same way.
+on the scale of the scores. The influences of row j on the honest scores of row i are combined in the same way, squared,
+summed over i and j, and divided by the sum of h_i^2.
 
 With many rows, pairs are evaluated only for a drawn subset. Each AUC is then computed from the leave-one-out scores of
 all rows, corrected by the drawn pairs (`foldless.honest.pairs`), and rho from the drawn rows, which represent all rows.
@@ -27,54 +25,62 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.classes import ClassScores
-from foldless.honest.design import Bools, Ints
+from foldless.honest.design import Ints
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
+    Placements,
     SeparationStatistic,
-    Spread,
-    noise_in_mean,
+    separation_slope,
     statistic_of_pairs,
-    statistic_of_scores,
+    statistic_of_placements,
 )
 
-LARGEST = float(-np.sqrt(2) * ndtri(MIN_TAIL))  # beyond this, scores no longer tell how far apart the classes are
-MAX_RATIO = 2.0
 Classes = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One AUC: a score on two sets of rows, and what each row contributes to its separation.
+    """One AUC: the pairs that one score makes of two sets of rows.
 
     Attributes
     ----------
     score : int
         The class whose score it is.
+    rows : tuple of two ndarrays
+        The rows of the first set, to be ranked above those of the second.
+    pairs : Pairs
     statistic : SeparationStatistic
-    pull : ndarray of shape (N,)
-        Change in the separation per unit of a row's honest score: 1/(n sqrt v) in the first set, the negative of
-        that in the second, 0 elsewhere.
-    mean_share, scale_share : ndarrays of shape (N,)
-        Contributions to the mean difference and to the spread; the latter for a separation of 1.
-    auc : float
-        Share of correctly ordered pairs.
     """
 
     score: int
+    rows: tuple[Ints, Ints]
+    pairs: Pairs
     statistic: SeparationStatistic
-    pull: Floats
-    mean_share: Floats
-    scale_share: Floats
-    auc: float
 
     @property
-    def separation(self) -> float:
-        return float(np.clip(self.statistic.estimate, -LARGEST, LARGEST))
+    def auc(self) -> float:
+        """Share of correctly ordered pairs."""
+        return self.statistic.pair_auc
+
+    @property
+    def slope(self) -> float:
+        """d AUC / d separation."""
+        return separation_slope(float(np.clip(self.auc, MIN_TAIL, 1 - MIN_TAIL)))
+
+    def contributions(self, n: int) -> tuple[Floats, Floats]:
+        """What a unit of each row's score, and what its own score, adds to the separation of the sets, (n,) each."""
+        margins = self.pairs.margins
+        sd = np.sqrt(sum(float(margin.var(ddof=1)) for margin in margins) / 2)
+        pull, own = np.zeros(n), np.zeros(n)
+        if sd > 0:
+            for rows, margin, sign in zip(self.rows, margins, (1.0, -1.0), strict=True):
+                pull[rows] = sign / (rows.size * sd)
+                own[rows] = (margin - margin.mean()) / (rows.size * sd)
+        return pull, own
 
 
 class EvaluatedRows(Protocol):
@@ -111,8 +117,7 @@ class TrainingRows:
         pairs = self._pairs(score, rows1, rows0, places1, places0)
         n1, n0 = rows1.size, rows0.size
         influence = (n1 * self._influence(score, first) + n0 * self._influence(score, second)) / (n1 + n0)
-        statistic = statistic_of_pairs(pairs, influence)
-        return _component(score, statistic, Spread(*pairs.margins), rows1, rows0, self.codes.size, statistic.pair_auc)
+        return Component(score, (rows1, rows0), pairs, statistic_of_pairs(pairs, influence))
 
     def noise(self, pull: Floats) -> float:
         total, pull = 0.0, pull[:, self.honest.drawn.rows]
@@ -179,12 +184,8 @@ class HeldOutRows:
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
-        z1, z0 = self.scores[rows1, score], self.scores[rows0, score]
-        positive = np.arange(rows1.size + rows0.size) < rows1.size
-        z = np.concatenate([z1, z0])
-        spread = Spread(z1 - z0.mean(), z1.mean() - z0)
-        statistic = statistic_of_scores(z, positive)
-        return _component(score, statistic, spread, rows1, rows0, self.codes.size, rank_auc(z, positive))
+        pairs = Pairs.of_scores(self.scores[rows1, score], self.scores[rows0, score])
+        return Component(score, (rows1, rows0), pairs, statistic_of_pairs(pairs, 0.0))
 
     def noise(self, pull: Floats) -> float:
         return 0.0
@@ -194,66 +195,40 @@ def average(source: EvaluatedRows, components: Sequence[Component]) -> Separatio
     """The statistic of the mean of some AUCs."""
     if len(components) == 1:
         return components[0].statistic
-    d = np.array([c.separation for c in components])
-    auc = float(np.clip(np.mean(ndtr(d / np.sqrt(2))), MIN_TAIL, 1 - MIN_TAIL))
-    estimate = float(np.sqrt(2) * ndtri(auc))
-    weights = np.exp((estimate**2 - d**2) / 4) / d.size
-    variance, noise_share = _mean_variance(source, components, weights)
-    # The error of a spread counts in proportion to the separation; near chance, separations themselves are noise.
-    part = weights * np.clip(d / estimate if estimate != 0 else 1.0, 0.0, MAX_RATIO)
-    scale = np.sum([w * c.scale_share for w, c in zip(part, components, strict=True)], axis=0)
-    rows = np.any([c.pull != 0 for c in components], axis=0)
-    counts = np.unique(source.codes[rows], return_counts=True)[1] if rows.any() else np.bincount(source.codes)
-    # Rows per side of an equivalent two-class problem, from the harmonic mean: small classes dominate it.
-    side = max(2, round(counts.size**2 / np.sum(1.0 / counts) / 2))
-    return SeparationStatistic(
-        estimate=estimate,
-        mean_variance=noise_in_mean(noise_share, side, side) * variance,
-        scale_variance=float(scale @ scale),
-        noise_share=noise_share,
-        units0=side,
-        units1=side,
-        df=float(max(2 * side - counts.size, 1)),
-        pair_auc=float(np.mean([c.auc for c in components])),
-    )
+    auc = float(np.mean([c.auc for c in components]))
+    return statistic_of_placements(_placements(source.codes, components), auc, _noise_share(source, components))
 
 
-def _mean_variance(source: EvaluatedRows, components: Sequence[Component], weights: Floats) -> tuple[float, float]:
-    """sum_i h_i^2, and the share of training noise in it."""
-    codes = source.codes
-    h = np.sum([w * c.mean_share for w, c in zip(weights, components, strict=True)], axis=0)
-    n = np.bincount(codes)[codes]
-    variance = float(np.sum(h**2 * n / (n - 1)))
-    if variance <= 0:
-        # Scores that do not vary within the classes: only their order is known.
-        return float(np.mean([c.statistic.mean_variance for c in components])), 0.0
-    pull = np.zeros((1 + max(c.score for c in components), codes.size))
-    for w, c in zip(weights, components, strict=True):
-        pull[c.score] += w * c.pull
-    return variance, min(source.noise(pull) / variance, 1.0)
+def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
+    """Placement of every row among all classes, by class; the rows of a class all have the same weight."""
+    weight, total, square = np.zeros((3, codes.size))
+    for c in components:
+        ranks = c.pairs.ranks()
+        for rows, each in zip(c.rows, (ranks.by_row1, ranks.by_row0), strict=True):
+            share = 1 / (len(components) * rows.size)
+            weight[rows] += share
+            total[rows] += share * each
+            square[rows] += share * (each - each.mean()) ** 2
+    classes = [np.flatnonzero(codes == k) for k in np.unique(codes[weight > 0])]
+    by_class = tuple(total[rows] / weight[rows] for rows in classes)
+    # A mean over AUCs varies less between rows than each of them: as much as they agree.
+    single = float(weight @ square)
+    joint = sum(float(np.sum(weight[rows] ** 2) * u.var()) for rows, u in zip(classes, by_class, strict=True))
+    alike = min(joint / single, 1.0) if single > 0 else 1.0
+    return Placements(by_class, tuple(float(weight[r[0]] * r.size) for r in classes), alike=alike)
 
 
-def _component(
-    score: int, statistic: SeparationStatistic, spread: Spread, rows1: Ints, rows0: Ints, m: int, auc: float
-) -> Component:
-    pull, mean_share, scale_share = np.zeros(m), np.zeros(m), np.zeros(m)
-    if np.isfinite(statistic.estimate) and spread.v > 0:
-        sd = np.sqrt(spread.v)
-        for rows, error, sign in zip((rows1, rows0), spread.deviations(), (1.0, -1.0), strict=True):
-            away = error * rows.size / sd
-            pull[rows] = sign / (rows.size * sd)
-            mean_share[rows] = away / rows.size
-            scale_share[rows] = (away**2 - np.mean(away**2)) / rows.size
-        length = float(np.linalg.norm(scale_share))
-        scale_share *= np.sqrt(statistic.scale_variance) / (length if length > 0 else 1.0)
-    return Component(score, statistic, pull, mean_share, scale_share, auc)
-
-
-def rank_auc(scores: Floats, positive: Bools) -> float:
-    """Share of correctly ordered pairs, ties counting half."""
-    z1, z0 = scores[positive], np.sort(scores[~positive])
-    below = np.searchsorted(z0, z1, side="left") + np.searchsorted(z0, z1, side="right")
-    return float(below.sum() / (2 * z1.size * z0.size))
+def _noise_share(source: EvaluatedRows, components: Sequence[Component]) -> float:
+    """The sum of all influences, over the sum of h_i^2."""
+    n = source.codes.size
+    pull, own = np.zeros((1 + max(c.score for c in components), n)), np.zeros(n)
+    for c in components:
+        by_score, by_row = c.contributions(n)
+        pull[c.score] += c.slope * by_score
+        own += c.slope * by_row
+    counts = np.bincount(source.codes)[source.codes]
+    variance = float(np.sum(own**2 * counts / (counts - 1)))
+    return min(source.noise(pull) / variance, 1.0) if variance > 0 else 0.0
 
 
 def _members(codes: Ints, classes: Classes) -> Ints:

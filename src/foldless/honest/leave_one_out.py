@@ -58,10 +58,6 @@ class LeaveOneOut:
         v0, v1 = rates.class_variances(self.removed)
         return v0, v1, self.statistic.units0 - 1.0, self.statistic.units1 - 1.0
 
-    def shape_notes(self) -> tuple[str, ...]:
-        """What to say about results that rely on the shape of the scores."""
-        return rates.not_normal(self.removed)
-
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold."""
         return rates.class_effects(self.removed, self.statistic.noise_share, threshold)

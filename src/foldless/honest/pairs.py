@@ -4,9 +4,9 @@ With few rows, every pair is evaluated. With many, the difference between the sc
 without the pair, is additive except for a small remainder e_ij specific to the pair:
 
     diff_ij = S_i - S_j + e_ij
-    mean f(diff) = mean over all pairs of f(S_i - S_j)  +  mean over sampled pairs of [f(diff_ij) - f(S_i - S_j)]
+    share of ordered pairs = that of all S_i - S_j  +  mean over sampled pairs of [diff_ij > 0] - [S_i - S_j > 0]
 
-The first mean takes a sort or a histogram; the second is a control variate on a few hundred rows of each class.
+The first takes a sort; the second is a control variate on a few hundred rows of each class.
 """
 
 from __future__ import annotations
@@ -16,44 +16,26 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import ndtr
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
 
 ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
-EVERY_PAIR = 1 << 20  # held-out scores with at most this many pairs are compared one by one
-# The kernel Phi(x / width) on a grid: steps per width, how far it reaches, and how far from the median bins go.
-STEPS, REACH, FARTHEST = 8, 7, 4000
 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Mean of a function of the differences over all pairs, and over the partners of each row of either class."""
+    """Share of ordered pairs: over the partners of each row of either class, and over all pairs."""
 
     by_row1: Floats
     by_row0: Floats
     mean: float
 
-    def variance(self) -> float:
-        """Variance of the mean over all pairs, from the means of the rows of each class."""
-        return float(sum(each.var(ddof=1) / each.size for each in (self.by_row1, self.by_row0)))
 
-    def less(self, factor: float, other: Effects) -> Effects:
-        """self - factor x other."""
-        return Effects(
-            self.by_row1 - factor * other.by_row1,
-            self.by_row0 - factor * other.by_row0,
-            self.mean - factor * other.mean,
-        )
-
-
-class PairMeans(Protocol):
-    """Means of functions of the differences of scores over pairs."""
+class Ranked(Protocol):
+    """Pairs of scores that can be put in order."""
 
     def ranks(self) -> Effects: ...
-
-    def smoothed(self, width: float) -> Effects: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +89,7 @@ class Pairs:
     @classmethod
     def of_scores(cls, score1: Floats, score0: Floats) -> Pairs:
         """From scores that do not depend on the pair: those of rows that were not used for training."""
-        small = score1.size * score0.size <= EVERY_PAIR
-        return cls(score1, score0, score1[:, None] - score0 if small else None)
+        return cls(score1, score0)
 
     def kept(self, keep1: Bools, keep0: Bools) -> Pairs:
         """The pairs among some of the rows."""
@@ -144,19 +125,6 @@ class Pairs:
         if self.sample is not None:
             mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order()
         return Effects(by1, by0, min(max(mean, 0.0), 1.0))
-
-    def smoothed(self, width: float) -> Effects:
-        """Phi(difference / width)."""
-        if self.complete is not None:
-            with np.errstate(over="ignore"):  # scores that hardly vary in a class: Phi of an infinite value is right
-                return _of_all(ndtr(self.complete / width))
-        by1, by0 = _smooth_below(self.score0, self.score1, width), _smooth_below(-self.score1, -self.score0, width)
-        mean = float(by1.mean())
-        if self.sample is not None:
-            middle = (self._base + 0.5 * self._rest) / width
-            slope = np.exp(-0.5 * middle**2) / (np.sqrt(2 * np.pi) * width)
-            mean += self._sampled_mean(self._rest * slope)
-        return Effects(by1, by0, mean)
 
     @cached_property
     def _base(self) -> Floats:
@@ -207,30 +175,6 @@ def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -
     among, sought, share = others[order_of_others], scores[order], np.empty(scores.size)
     share[order] = np.searchsorted(among, sought) + np.searchsorted(among, sought, side="right")
     return share / (2 * others.size)
-
-
-def _smooth_below(others: Floats, scores: Floats, width: float) -> Floats:
-    """mean over others of Phi((score - other) / width), from a histogram of the others.
-
-    Linear binning and linear interpolation each add step^2 / 6 to the kernel's variance, so a narrower kernel is used.
-    """
-    step, middle = width / STEPS, float(np.median(others))
-    low = max(float(others.min()), middle - FARTHEST * width) - REACH * width
-    high = min(float(others.max()), middle + FARTHEST * width) + REACH * width
-    bins = int(np.ceil((high - low) / step)) + 2
-    place, share = _in_bins(others, low, step, bins)
-    counts = np.bincount(place, 1.0 - share, bins) + np.bincount(place + 1, share, bins)
-    x: Floats = np.arange(-STEPS * REACH, STEPS * REACH + 1.0) * step
-    soft = ndtr(x / np.sqrt(width**2 - step**2 / 3)) - ordered(x)
-    below = np.cumsum(counts) - 0.5 * counts + np.convolve(counts, soft, mode="same")
-    place, share = _in_bins(scores, low, step, bins)
-    return np.asarray((below[place] + share * (below[place + 1] - below[place])) / others.size)
-
-
-def _in_bins(values: Floats, low: float, step: float, bins: int) -> tuple[Ints, Floats]:
-    at = np.clip((values - low) / step, 0.0, bins - 1.001)
-    place = at.astype(np.intp)
-    return place, at - place
 
 
 def _tolerance(sample: PairSample) -> float:

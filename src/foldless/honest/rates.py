@@ -1,24 +1,28 @@
-"""Error rates at a threshold from pair-removed scores.
+"""Error rates at a threshold, and the shape of the ROC curve, from the ranks of pair-removed scores.
 
 Scores are averaged over the partners of a pair. Leave-one-out scores are never used: they shift with the
-class balance. The rate of a class beyond the threshold is Phi(x), and x is estimated like the separation:
+class balance. Scores and threshold are then replaced by what their ranks would be if both classes were normal with the
+same spread (`NormalScale`): no answer depends on the scale that a classifier happens to use. The rate of a class beyond
+the threshold is Phi(x), with
 
     p = mean Phi((score - threshold) / h),    x = sqrt(1 + h^2 / s^2) Phi^-1(p)
 
-This counts rows for h = 0 and uses the normal tail for infinite h. With h of the order n^(-1/3) s, skewed scores do
-no harm.
+This counts rows for h = 0 and uses the normal tail for infinite h; h is of the order n^(-1/3) s.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Ints
+from foldless.honest.pairs import Pairs
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import clustered_square, robust_scale
-from foldless.laws.effect import StudentEffect
+from foldless.honest.statistic import UNSEEN, clustered_square
+from foldless.laws.effect import SQRT2, StudentEffect
 
 # Scores whose spread is below this share of their distance from the threshold only show which side they are on.
 TIED = 1e-6
@@ -27,8 +31,34 @@ FARTHEST = 1e70  # beyond all scores, and its square is still finite
 RATE_BANDWIDTH = 1.0
 BEYOND = 1.5  # how far an estimate may exceed what n rows can show, in probits
 MIN_VARIANCE_RATIO = 1e-4
-# Lilliefors' statistic D sqrt(n) exceeds this once in a thousand normal samples; smaller D does not matter.
-NOT_NORMAL, RELEVANT = 1.2, 0.08
+GRID = 1025
+TAIL = 8.0  # standard deviations beyond the class means
+
+
+@dataclass(frozen=True, eq=False)
+class NormalScale:
+    """The increasing map from scores to those that two normal classes of unit variance would have at their ranks."""
+
+    pooled: Floats  # all scores, sorted
+    points: Floats
+    below: Floats  # share of both classes below each point
+
+    @classmethod
+    def of(cls, negative: Floats, positive: Floats) -> NormalScale:
+        """The map for the scores of two classes: their means are as far apart as the ordered pairs say."""
+        n0, n1 = negative.size, positive.size
+        rows = 2 / (1 / n0 + 1 / n1)
+        auc = (Pairs.of_scores(positive, negative).ranks().mean * rows + UNSEEN) / (rows + 2 * UNSEEN)
+        half = float(ndtri(auc)) / SQRT2
+        points = np.linspace(-abs(half) - TAIL, abs(half) + TAIL, GRID)
+        below = (n0 * ndtr(points + half) + n1 * ndtr(points - half)) / (n0 + n1)
+        return cls(np.sort(np.concatenate([negative, positive])), points, below)
+
+    def __call__(self, values: Floats) -> Floats:
+        """Values on the new scale; those below or above all scores lie just outside of them, infinite ones far off."""
+        rank = (np.searchsorted(self.pooled, values) + np.searchsorted(self.pooled, values, side="right")) / 2
+        inside = np.interp((rank + 0.5) / (self.pooled.size + 1), self.below, self.points)
+        return np.where(np.isinf(values), np.copysign(FARTHEST, values), inside)
 
 
 def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
@@ -51,30 +81,21 @@ def effects_at(
     scores: tuple[Floats, Floats], groups: tuple[Ints | None, Ints | None], noise_share: float, threshold: float
 ) -> tuple[StudentEffect, StudentEffect]:
     """The same from the scores of the negative and the positive class, and the groups of their rows."""
-    threshold = float(np.clip(threshold, -FARTHEST, FARTHEST))
+    scale = NormalScale.of(*scores)
+    at = float(scale(np.asarray(threshold)))
     return (
-        _distance(scores[0] - threshold, groups[0], noise_share),
-        _distance(scores[1] - threshold, groups[1], noise_share),
+        _distance(scale(scores[0]) - at, groups[0], noise_share),
+        _distance(scale(scores[1]) - at, groups[1], noise_share),
     )
 
 
 def class_variances(removed: Removed) -> tuple[float, float]:
-    """Score variances of the negative and the positive class, kept within a ratio that a curve can show."""
-    v0, v1 = (float(scores.var(ddof=1)) for scores in pair_scores(removed))
+    """Variances of both classes on the normal scale, kept within a ratio that a curve can show."""
+    scores = pair_scores(removed)
+    scale = NormalScale.of(*scores)
+    v0, v1 = (float(scale(each).var(ddof=1)) for each in scores)
     floor = max(MIN_VARIANCE_RATIO * max(v0, v1), np.finfo(float).tiny)
     return max(v0, floor), max(v1, floor)
-
-
-def not_normal(removed: Removed) -> tuple[str, ...]:
-    """A note for each class whose honest scores are far from normal: the shape of the ROC curve assumes they are."""
-    names = ("negative", "positive")
-    gaps = [normal_gap(scores) for scores in pair_scores(removed)]
-    return tuple(
-        f"the honest scores of the {name} class are not normal (their distribution differs by {gap:.2f}): "
-        f"the ends of the ROC curve may be off; the AUC and the error rates do not rely on it."
-        for name, (gap, n) in zip(names, gaps, strict=True)
-        if gap > max(NOT_NORMAL / np.sqrt(n), RELEVANT)
-    )
 
 
 def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> StudentEffect:
@@ -99,7 +120,7 @@ def _smoothed(scores: Floats, sd: float, n: int) -> tuple[float, float]:
     An estimate beyond what n rows can show is averaged with the most extreme value that they can show, and the
     difference between the two widens the interval: half of the result then rests on the tail of the normal law.
     """
-    h = RATE_BANDWIDTH * scores.size ** (-1 / 3) * max(min(sd, robust_scale(scores)), 0.1 * sd)
+    h = RATE_BANDWIDTH * scores.size ** (-1 / 3) * sd
     stretch = np.sqrt(1 + (h / sd) ** 2)
     each = ndtr(scores / h)
     bare = float(ndtri(np.clip(each.mean(), 1e-12, 1 - 1e-12)))
@@ -122,13 +143,3 @@ def _from_share(share: float, n: int) -> tuple[float, float]:
 
 def _density(x: float) -> float:
     return float(np.exp(-0.5 * x * x) / np.sqrt(2 * np.pi))
-
-
-def normal_gap(scores: Floats) -> tuple[float, int]:
-    """Largest distance between the distribution of the scores and the normal one with their mean and sd."""
-    sd = float(scores.std(ddof=1))
-    if sd == 0.0:
-        return 0.0, scores.size
-    expected = ndtr((np.sort(scores) - scores.mean()) / sd)
-    steps = np.arange(scores.size + 1) / scores.size
-    return float(max(np.max(steps[1:] - expected), np.max(expected - steps[:-1]))), scores.size

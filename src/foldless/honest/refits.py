@@ -35,7 +35,7 @@ from foldless.honest.pairs import Effects, Pairs, pair_differences
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
 from foldless.honest.scores import checked_weight
-from foldless.honest.statistic import SeparationStatistic, Spread, blended, core_scale, statistic_at
+from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
 from foldless.laws.effect import StudentEffect
 from foldless.model.steps import is_estimator, own_probability, own_threshold
 
@@ -394,10 +394,6 @@ class ModelPairs:
         """Whether a pair is in the right order; ties count half."""
         return self._effects(Pairs.ranks)
 
-    def smoothed(self, width: float) -> Effects:
-        """Phi(difference / width)."""
-        return self._effects(lambda pairs: pairs.smoothed(width))
-
     def _effects(self, of_model: Callable[[Pairs], Effects]) -> Effects:
         sums, (rows1, rows0) = self._summed(of_model), self.rows
         by1, by0 = (sums[rows] / self.count[rows] for rows in (rows1, rows0))
@@ -413,34 +409,39 @@ class ModelPairs:
         return sums
 
 
+EVERY_PAIR = 1 << 20  # up to this many pairs, scores that only rounding separates tie
+
+
 def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
-    pairs = Pairs.of_scores(score1, score0)
-    return pairs if pairs.complete is None else replace(pairs, complete=pair_differences(score1[:, None], score0))
+    if score1.size * score0.size > EVERY_PAIR:
+        return Pairs.of_scores(score1, score0)
+    return Pairs.of_differences(pair_differences(score1[:, None], score0))
 
 
 def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> SeparationStatistic:
     """The statistic of held-out scores, as in `statistic_of_removed`, with r from the agreement of the models.
 
-    The estimate is that of fits to a share p of the rows, times `HeldOut.growth`; the variance between repeats,
-    divided by their number, is added to account for the random choice of splits.
+    Rows are compared only within a model. The variance between repeats, divided by their number, is added to account
+    for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
     """
-    pairs, positive, per_row = ModelPairs.of(held), held.positive, held.per_row()
-    codes = (None, None) if groups is None else (groups[positive], groups[~positive])
-    one, zero = per_row[positive], per_row[~positive]
-    spread = Spread(one - zero.mean(), one.mean() - zero, *codes)
-    by_class = held.scores[:, positive].ravel(), held.scores[:, ~positive].ravel()
-
-    scale = core_scale(*by_class, float(np.sqrt(spread.v)))
-    statistic = statistic_at(pairs, spread, held.noise_factor - 1, lambda ranks: blended(pairs, scale, ranks))
-    if not np.isfinite(statistic.estimate) or spread.v == 0:
+    pairs = ModelPairs.of(held)
+    ranks, (rows1, rows0) = pairs.ranks(), pairs.rows
+    codes = None if groups is None else (groups[rows1], groups[rows0])
+    statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, held.noise_factor - 1)
+    repeats = [ModelPairs.of(held, [k]).ranks().mean for k in range(len(held.scores))]
+    of_splits = float(np.var(repeats, ddof=1)) / len(repeats)
+    own = ranks.mean * (1 - ranks.mean)
+    if own == 0:
         return statistic
-    repeats = len(held.scores)
-    each = [blended(part, scale, part.ranks()) for part in (ModelPairs.of(held, [k]) for k in range(repeats))]
-    of_splits = float(np.var(each, ddof=1)) / repeats
-    c = held.growth
-    return replace(
-        statistic, estimate=c * statistic.estimate, mean_variance=c**2 * (statistic.mean_variance + of_splits)
-    )
+    return _grown(replace(statistic, trials=1 / (1 / statistic.trials + of_splits / own)), held.growth)
+
+
+def _grown(statistic: SeparationStatistic, growth: float) -> SeparationStatistic:
+    """The statistic of fits whose separation is `growth` times as large; its relative error stays."""
+    a = statistic.auc
+    grown = float(ndtr(growth * ndtri(a)))
+    stretch = growth * separation_slope(grown) / separation_slope(a)
+    return replace(statistic, auc=grown, trials=statistic.trials * grown * (1 - grown) / (a * (1 - a)) / stretch**2)
 
 
 # ---- The analysis
@@ -467,12 +468,6 @@ class Refits(LeaveOneOut):
         provenance = Provenance("refit", type(training.estimator).__name__, notes=notes)
         removed = _as_removed(training, held, provenance)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
-
-    @property
-    def grown(self) -> SeparationStatistic:
-        """The statistic with its share of ordered pairs also scaled to the fit to all rows."""
-        auc = float(ndtr(self.held.growth * ndtri(self.statistic.pair_auc)))
-        return replace(self.statistic, pair_auc=auc)
 
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""

@@ -1,252 +1,239 @@
-"""From honest scores to one statistic: the estimated separation, its noise share and its variance.
+"""From honest scores to one statistic: the share of ordered pairs, and how many comparisons it is worth.
 
-The separation is estimated from differences of pair-removed scores, smoothed where that is safe, otherwise by ranks:
+Only the order of the scores enters. With v_i the placement of row i, the share of its pairs that are in the right
+order, the AUC is the mean of the placements and its likelihood that of a proportion in m independent comparisons:
 
-    smooth:  m = mean Phi(diff / (sqrt2 b)),   A_s = Phi(sqrt(1 + b^2/c^2) Phi^-1(m))
-    ranks:   A_r = mean [diff > 0]
-    both:    A = A_s + w (A_r - A_s),   w = max(0, 1 - 2 se^2 / (A_r - A_s)^2),   dhat = sqrt2 Phi^-1(A)
+    log L(A) = -(df + 1)/2 log(1 + D/df),    D = 2 m [A_r log(A_r/A) + (1 - A_r) log((1 - A_r)/(1 - A))]
+    1/m      = sum over classes of k/n, less what is counted twice,    k = Var(v) / (A (1 - A))
 
-A_s is precise and correct for normal scores; A_r is correct for all scores but noisier. Their difference is believed
-to the extent that it exceeds its own standard error: with few rows or normal scores the result is A_s, with many rows
-of another shape it is A_r.
+k is the clumpiness of a class: 1/3 at chance, near 0 for well separated normal classes, 1 if errors are whole rows at
+the wrong end. It shows only in rows that take part in misordered pairs, K = (sum e)^2 / sum e^2 of them with e = 1 - v.
+A guess, worth `GUESS_ROWS` further rows, supplies the rest: the value of normal classes, moved some way towards that at
+chance, since real scores have heavier tails. If all pairs are in order nothing shows, and L ~ A^m with m as guessed.
+
+Training noise: with rho its share of the variance of the scores and r = 1 + rho, 1/m grows by r (1 + rho r sum 1/n).
+The factor r: every pair of rows enters the leave-one-out statistic twice (each tests the model that the other helped
+to train), which doubles the variance of the noise part. The rest was measured where the truth is known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtri, owens_t, xlogy
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
-from foldless.honest.pairs import Effects, PairMeans, Pairs
+from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.removal import Removed
+from foldless.laws.effect import SQRT2
 
-BANDWIDTH = 6.0
-DISBELIEF = 2.0  # variances that a squared difference must exceed before it counts
-IQR_OF_NORMAL = 1.349
-IQR_ERROR = 1.2  # standard error of the robust scale of normal scores, times sqrt(N)
+GUESS_ROWS = 10.0  # what the guess of the clumpiness is worth, in rows that show errors
+HEAVY = 0.25  # how far the guess lies from the value of normal classes towards that at chance
+UNSEEN = 0.5  # errors, in rows of each class, added to those seen where the guess is looked up
+LEAST_REST = 0.1
 # Beyond this the statistic no longer tells how far apart the classes are.
 MIN_TAIL = 1e-7
 
 
-def separation(pairs: Pairs, sd: float, ranks: Effects | None = None) -> float:
-    """dhat from the pair-removed scores; `sd` is the spread of the scores in a class."""
-    return blended(pairs, core_scale(*pairs.margins, sd), pairs.ranks() if ranks is None else ranks)
-
-
-def blended(pairs: PairMeans, scale: float, ranks: Effects) -> float:
-    """dhat from differences of scores; `scale` is the spread of the bulk of the scores in a class."""
-    smooth, slope, auc = _smoothed(pairs, scale, ranks.by_row1.size + ranks.by_row0.size)
-    gap = ranks.mean - auc
-    noise = ranks.less(slope, smooth).variance()
-    belief = max(0.0, 1.0 - DISBELIEF * noise / gap**2) if gap != 0 else 0.0
-    return float(np.sqrt(2) * ndtri(np.clip(auc + belief * gap, MIN_TAIL, 1 - MIN_TAIL)))
-
-
-def robust_scale(values: Floats) -> float:
-    """Standard deviation from the interquartile range, as for normal values."""
-    low, high = np.percentile(values, [25, 75])
-    return float(high - low) / IQR_OF_NORMAL
-
-
-def _smoothed(pairs: PairMeans, scale: float, rows: int) -> tuple[Effects, float, float]:
-    """Phi of the differences, the slope of the AUC in its mean, and the AUC that follows from that mean."""
-    b = BANDWIDTH * rows ** (-1 / 3) * scale
-    smooth = pairs.smoothed(float(np.sqrt(2) * b))
-    probit = ndtri(np.clip(smooth.mean, MIN_TAIL, 1 - MIN_TAIL))
-    stretch = np.sqrt(1 + (b / scale) ** 2)
-    slope = stretch * np.exp(0.5 * (1 - stretch**2) * probit**2)
-    return smooth, float(slope), float(ndtr(stretch * probit))
-
-
-def core_scale(positive: Floats, negative: Floats, sd: float) -> float:
-    """Spread of the bulk of the scores: the robust scale where it is below sd by more than its own error."""
-    robust = np.sqrt((robust_scale(positive) ** 2 + robust_scale(negative) ** 2) / 2)
-    return float(max(min(sd, robust * (1 + IQR_ERROR / np.sqrt(positive.size + negative.size))), 1e-3 * sd))
-
-
-# ---- From pair-removed scores to one statistic: the estimated separation, its noise share and its variance.
-#
-# For i in the positive and j in the negative class, ``diff_ij`` is the difference of their scores under the model
-# fitted without both.
-
-# Small samples vary more than their plug-in variances say: by a factor 1 + 4 r/n, with n the number of rows that two
-# equal classes would need for the same precision, and r = 1 + rho for training noise. In the variance of the scale,
-# that noise enters with a power between one and two. Both were measured where the truth is known.
-SMALL_SAMPLE = 4.0
-NOISE_IN_SCALE = 1.5
-MAX_KURTOSIS_FACTOR = 3.0
-LEAST_CLUSTERED = 0.01  # of the variance of independent rows: with few groups, deviations may cancel by chance
-# The rows of a small class help to train each other's honest scores (with two rows, both are the same inner product),
-# so they may agree by chance: up to FEW rows, their spread is taken to be at least that of the other class; from ENOUGH
-# rows on, it is used as it is.
-FEW, ENOUGH = 5, 10
-
-
 @dataclass(frozen=True)
 class SeparationStatistic:
-    """Estimated separation of the classes, and the variance of that estimate.
+    """How well the scores order the rows, and how much that is worth.
 
     Attributes
     ----------
-    estimate : dhat; infinite if the scores do not vary within the classes.
-    mean_variance, scale_variance : V(delta) = mean_variance + delta^2 scale_variance.
+    auc : estimate of the AUC.
+    trials : m, the number of independent comparisons that it is worth.
+    df : degrees of freedom of that number.
     noise_share : rho, the part of the variance that stems from the training set, 0 for held-out scores.
     units0, units1 : independent units (rows, or groups) per class.
-    df : degrees of freedom of the variance.
-    pair_auc : share of correctly ordered pairs.
+    pair_auc : share of correctly ordered pairs, from which `auc` may differ for fits to a part of the rows.
     """
 
-    estimate: float
-    mean_variance: float
-    scale_variance: float
+    auc: float
+    trials: float
+    df: float
     noise_share: float
     units0: int
     units1: int
-    df: float
     pair_auc: float
 
-    def variance(self, delta: Floats) -> Floats:
-        """Variance of the estimate when the separation is delta."""
-        return np.asarray(self.mean_variance + self.scale_variance * np.square(delta))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean difference of each row against the other class; their variances; the groups of the rows, if any."""
-
-    row1: Floats
-    row0: Floats
-    groups1: Ints | None = None
-    groups0: Ints | None = None
-
-    @cached_property
-    def v1(self) -> float:
-        return _believed(self.row1, self.row0, self.units[1])
-
-    @cached_property
-    def v0(self) -> float:
-        return _believed(self.row0, self.row1, self.units[0])
+    @property
+    def estimate(self) -> float:
+        """The AUC as a separation: AUC = Phi(delta / sqrt 2)."""
+        return float(SQRT2 * ndtri(np.clip(self.auc, MIN_TAIL, 1 - MIN_TAIL)))
 
     @property
-    def v(self) -> float:
-        return (self.v1 + self.v0) / 2
+    def error(self) -> float:
+        """Standard error of the AUC; what one unseen error would make it if all pairs are in order."""
+        a = float(np.clip(self.auc, UNSEEN / (self.trials + 1), 1 - UNSEEN / (self.trials + 1)))
+        return float(np.sqrt(a * (1 - a) / self.trials))
 
     @property
-    def units(self) -> tuple[int, int]:
+    def separation_error(self) -> float:
+        """Standard error of the separation."""
+        a = float(np.clip(self.auc, UNSEEN / (self.trials + 1), 1 - UNSEEN / (self.trials + 1)))
+        return self.error / separation_slope(a)
+
+    def deviance(self, delta: Floats) -> Floats:
+        """D at separations delta."""
+        a, x = self.auc, np.asarray(delta) / SQRT2
+        own = xlogy(a, a) + xlogy(1 - a, 1 - a)
+        deviance = 2 * self.trials * (own - a * log_ndtr(x) - (1 - a) * log_ndtr(-x))
+        return np.asarray(np.maximum(deviance, 0.0))
+
+    def distance(self, delta: Floats) -> Floats:
+        """Signed root of the deviance: how far the estimate lies above delta, in standard errors."""
+        above = np.asarray(delta) / SQRT2 <= ndtri(self.auc)
+        return np.asarray(np.where(above, 1.0, -1.0) * np.sqrt(self.deviance(delta)))
+
+
+def separation_slope(auc: float) -> float:
+    """d AUC / d delta."""
+    return float(np.exp(-0.5 * ndtri(auc) ** 2) / (SQRT2 * np.sqrt(2 * np.pi)))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """How many rows there are of each class, what each class counts, and the share of training noise.
+
+    `scarcity` is sum w^2/n over the independent units of each class: rows, or groups.
+    """
+
+    sizes: Ints
+    weights: Floats
+    scarcity: float
+    noise_share: float
+    alike: float = 1.0
+
+    def trials(self, auc: float, seen: Floats, shows: Floats) -> tuple[float, float]:
+        """m and its degrees of freedom, from the clumpiness of each class seen in `shows` rows."""
+        r = 1 + self.noise_share
+        guess = self.alike * guessed_clumpiness(auc, 2 / self.scarcity / r)
+        clumps = (shows * seen + GUESS_ROWS * self.with_few_others(guess)) / (shows + GUESS_ROWS)
+        parts = self.weights**2 * clumps / self.sizes
+        df = parts.sum() ** 2 / np.sum(parts**2 / (GUESS_ROWS - 1 + shows / r))
+        # What both rows of a pair have in common stands in the placements of either class: it is counted once.
+        rest = np.clip((1 - 2 * clumps.mean()) / max(1 - 2 * np.mean(1 / self.sizes), LEAST_REST), 0.0, 1.0)
+        inverse = max(parts.sum() - rest * self._per_pair, 0.5 * parts.sum())
+        return float(1 / (inverse * r * (1 + self.noise_share * r * self.scarcity))), float(df)
+
+    def with_few_others(self, clumpiness: float) -> Floats:
+        """The clumpiness that shows: placements among few rows of other classes vary more than among many."""
+        return np.asarray(clumpiness + (1 - 2 * clumpiness) / (self.sizes.sum() - self.sizes))
+
+    @property
+    def _per_pair(self) -> float:
+        """Variance of the AUC if every pair of rows were a comparison of its own."""
+        pairs, inverse = self.sizes.size * (self.sizes.size - 1) / 2, 1 / self.sizes
+        return float((inverse.sum() ** 2 - np.sum(inverse**2)) / 2 / pairs**2)
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """Placements of the rows of each class, and what each class counts in the error of the AUC.
+
+    With two classes both count 1. The average AUC of K classes moves by 2/K of what the mean placement of one class
+    does. `groups` holds the group of each row, class by class, if rows are dependent. `alike` is the share of the
+    variance of single placements that is left in these, which are means over several AUCs; 1 for one AUC.
+    """
+
+    by_class: tuple[Floats, ...]
+    weights: tuple[float, ...]
+    groups: tuple[Ints, ...] | None = None
+    alike: float = 1.0
+
+    @classmethod
+    def of(cls, ranks: Effects, groups: tuple[Ints, Ints] | None = None) -> Placements:
+        """Of two classes."""
+        return cls((ranks.by_row1, ranks.by_row0), (1.0, 1.0), groups)
+
+    @property
+    def units(self) -> tuple[int, ...]:
         """Independent units per class: rows, or groups."""
-        if self.groups1 is None or self.groups0 is None:
-            return self.row0.size, self.row1.size
-        return len(np.unique(self.groups0)), len(np.unique(self.groups1))
+        if self.groups is None:
+            return tuple(v.size for v in self.by_class)
+        return tuple(len(np.unique(codes)) for codes in self.groups)
 
-    def mean_variance(self) -> float:
-        """Variance of the difference of the class means; clustered over groups, which may hold both classes."""
-        independent = self.v1 / self.row1.size + self.v0 / self.row0.size
-        if self.groups1 is None or self.groups0 is None:
-            return independent
-        effects = np.concatenate(self.deviations())
-        clustered = clustered_square(effects, np.concatenate([self.groups1, self.groups0]))
-        return max(clustered, LEAST_CLUSTERED * independent)
+    @property
+    def scarcity(self) -> float:
+        """sum w^2/n, the variance of the AUC if every unit were one comparison."""
+        return float(sum(w**2 / n for w, n in zip(self.weights, self.units, strict=True)))
 
-    def deviations(self) -> tuple[Floats, Floats]:
-        """Contributions of the rows of each class to the error of its mean, scaled to the variances v1 and v0."""
-        return _deviations(self.row1, self.v1), _deviations(self.row0, self.v0)
+    def trials(self, auc: float, noise_share: float) -> tuple[float, float]:
+        """m and its degrees of freedom."""
+        shows = np.array([_informative(v, auc) for v in self.by_class])
+        own = auc * (1 - auc)
+        seen = np.array([v.var(ddof=1) / own if own > 0 else 0.0 for v in self.by_class])
+        sizes = np.array([v.size for v in self.by_class])
+        rows = Rows(sizes, np.array(self.weights), self.scarcity, noise_share, self.alike)
+        trials, df = rows.trials(auc, seen, shows)
+        if self.groups is None:
+            return trials, df
+        together = max(len(np.unique(np.concatenate(self.groups))) - sizes.size, 1)
+        return trials / self._dependence(float(shows.sum())), float(min(df, together))
 
-    def df(self) -> float:
-        if self.groups1 is None or self.groups0 is None:
-            return degrees_of_freedom(*self.units)
-        together = max(len(np.union1d(self.groups1, self.groups0)) - 2.0, 1.0)
-        return min(together, degrees_of_freedom(*self.units))
+    def _dependence(self, shows: float) -> float:
+        """Factor by which groups increase the variance: as seen, and as one more row in full agreement would."""
+        assert self.groups is not None
+        weighted = list(zip(self.by_class, self.weights, strict=True))
+        effects = np.concatenate([w * (v - v.mean()) / v.size for v, w in weighted])
+        alone = sum(w**2 * v.var(ddof=1) / v.size for v, w in weighted)
+        seen = clustered_square(effects, np.concatenate(self.groups)) / alone if alone > 0 else 0.0
+        worst = self.scarcity / sum(w**2 / v.size for v, w in weighted)
+        return float((shows * seen + worst) / (shows + 1))
+
+
+def statistic_of_placements(placements: Placements, auc: float, noise_share: float) -> SeparationStatistic:
+    """The statistic, given the share of training noise."""
+    trials, df = placements.trials(auc, noise_share)
+    units = placements.units
+    side = (units[0], units[1]) if len(units) == 2 else 2 * (max(2, round(2 / placements.scarcity)),)
+    return SeparationStatistic(auc, trials, df, noise_share, side[1], side[0], auc)
+
+
+def _informative(v: Floats, auc: float) -> float:
+    """K: the number of rows that take part in misordered pairs, each as far as it does."""
+    errors = 1 - v if auc >= 0.5 else v
+    squares = float(errors @ errors)
+    return float(errors.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def guessed_clumpiness(auc: float, rows: float) -> float:
+    """The clumpiness expected of a class if `rows` rows of each show this AUC."""
+    return (1 - HEAVY) * normal_clumpiness((auc * rows + UNSEEN) / (rows + 2 * UNSEEN)) + HEAVY / 3
+
+
+def normal_clumpiness(auc: float) -> float:
+    """Var(v) / (A (1 - A)) of two normal classes with equal variances."""
+    return 1 - 2 * float(owens_t(ndtri(auc), 1 / np.sqrt(3))) / (auc * (1 - auc))
 
 
 def statistic_of_removed(removed: Removed) -> SeparationStatistic:
-    """The statistic of honest scores, clustered if they came with groups.
-
-    V(delta) = (1 + 4 r/n) r (s1/n1 + s0/n0) + (1 + 1.5 rho) k delta^2/8 (s1^2/(n1-1) + s0^2/(n0-1)),
-    with r = 1 + rho, s_k = v_k / v and 4/n = 1/n1 + 1/n0.
-
-    The factor r: every pair of rows enters the leave-one-out statistic twice (each tests the model that
-    the other helped to train), which doubles the variance of the noise part. The second term is the variance of the
-    scale; k = (kurtosis - 1)/2, at least 1.
-    """
+    """The statistic of honest scores, clustered if they came with groups."""
     pairs, codes = removed.pairs, removed.groups
     if codes is None:
         return statistic_of_pairs(pairs, removed.influence_sq)
-    spread = Spread(*pairs.margins, codes[removed.rows1], codes[removed.rows0])
-    return _statistic(pairs, spread, _share(removed.cluster_influence_sq, spread.mean_variance()))
+    groups = codes[removed.rows1], codes[removed.rows0]
+    effects = [(margin - margin.mean()) / margin.size for margin in pairs.margins]
+    variance = clustered_square(np.concatenate(effects), np.concatenate(groups))
+    share = _share(removed.cluster_influence_sq, variance)
+    return statistic_of_placements(Placements.of(pairs.ranks(), groups), pairs.ranks().mean, share)
 
 
 def statistic_of_pairs(pairs: Pairs, influence_sq: float) -> SeparationStatistic:
     """The same for independent rows, from their pairs and `Removed.influence_sq`."""
-    spread = Spread(*pairs.margins)
-    n0, n1 = spread.units
-    pooled = ((n1 - 1) * spread.v1 + (n0 - 1) * spread.v0) / (n0 + n1 - 2)
-    return _statistic(pairs, spread, _share(influence_sq, pooled))
+    squares = sum(float(np.sum((margin - margin.mean()) ** 2)) for margin in pairs.margins)
+    pooled = squares / max(sum(margin.size for margin in pairs.margins) - 2, 1)
+    return statistic_of_placements(Placements.of(pairs.ranks()), pairs.ranks().mean, _share(influence_sq, pooled))
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
     """The statistic of held-out scores: no training noise."""
-    scores = unit_size(scores)
-    codes = (None, None) if groups is None else (groups[positive], groups[~positive])
-    pairs = Pairs.of_scores(scores[positive], scores[~positive])
-    return _statistic(pairs, Spread(*pairs.margins, *codes), 0.0)
-
-
-def _statistic(pairs: Pairs, spread: Spread, noise_share: float) -> SeparationStatistic:
-    return statistic_at(pairs, spread, noise_share, lambda ranks: separation(pairs, float(np.sqrt(spread.v)), ranks))
-
-
-def statistic_at(
-    pairs: PairMeans, spread: Spread, noise_share: float, estimated: Callable[[Effects], float]
-) -> SeparationStatistic:
-    """The statistic of differences of scores and their spread; `estimated` computes dhat from the ranks."""
-    units0, units1 = spread.units
-    ranks = pairs.ranks()
-    level = max(*(float(np.abs(row).max()) for row in (spread.row1, spread.row0)), np.finfo(float).tiny)
-    if spread.v <= (1e-9 * level) ** 2:
-        # Scores are constant within each class: only their order is known.
-        estimate = 0.0 if ranks.mean == 0.5 else float(np.copysign(np.inf, ranks.mean - 0.5))
-        return SeparationStatistic(estimate, 1 / units0 + 1 / units1, 0.0, 0.0, units0, units1, spread.df(), ranks.mean)
-    s1, s0 = spread.v1 / spread.v, spread.v0 / spread.v
-    return SeparationStatistic(
-        estimate=estimated(ranks),
-        mean_variance=noise_in_mean(noise_share, units0, units1) * spread.mean_variance() / spread.v,
-        scale_variance=noise_in_scale(noise_share)
-        * _kurtosis_factor(spread)
-        * (s1**2 / max(units1 - 1, 1) + s0**2 / max(units0 - 1, 1))
-        / 8,
-        noise_share=noise_share,
-        units0=units0,
-        units1=units1,
-        df=spread.df(),
-        pair_auc=ranks.mean,
-    )
-
-
-def noise_in_mean(noise_share: float, n0: float, n1: float) -> float:
-    """Factor by which training noise and small samples increase the variance of the mean difference."""
-    r, balanced = 1 + noise_share, 4 / (1 / n0 + 1 / n1)
-    return (1 + SMALL_SAMPLE * r / balanced) * r
-
-
-def degrees_of_freedom(n0: float, n1: float) -> float:
-    """Of the variance of a difference of two means with equal variances: Satterthwaite's, n - 2 for equal classes."""
-    parts = sum(1 / (n**2 * max(n - 1, 1)) for n in (n0, n1))
-    return float(max((1 / n0 + 1 / n1) ** 2 / parts, 1.0))
-
-
-def noise_in_scale(noise_share: float) -> float:
-    """The same for the variance of the scale."""
-    return 1 + NOISE_IN_SCALE * noise_share
-
-
-def unit_size(scores: Floats) -> Floats:
-    """Scores (N,) or (N, K) times an exact power of two: the largest of each column is near 1, ranks are unchanged."""
-    return np.asarray(np.ldexp(scores, -np.frexp(np.max(np.abs(scores), axis=0))[1]))
+    ranks = Pairs(scores[positive], scores[~positive]).ranks()
+    codes = None if groups is None else (groups[positive], groups[~positive])
+    return statistic_of_placements(Placements.of(ranks, codes), ranks.mean, 0.0)
 
 
 def clustered_square(effects: Floats, groups: Ints) -> float:
@@ -258,27 +245,3 @@ def clustered_square(effects: Floats, groups: Ints) -> float:
 
 def _share(part: float, total: float) -> float:
     return min(part / total, 1.0) if total > 0 else 0.0
-
-
-def _kurtosis_factor(spread: Spread) -> float:
-    """How much more the variance of the scores varies than that of normal ones: (kurtosis - 1) / 2."""
-    kurtosis = (_kurtosis(spread.row1) + _kurtosis(spread.row0)) / 2
-    return float(np.clip((kurtosis - 1) / 2, 1.0, MAX_KURTOSIS_FACTOR))
-
-
-def _kurtosis(values: Floats) -> float:
-    squares = np.square(values - values.mean())
-    return float(np.mean(squares**2) / max(float(np.mean(squares)) ** 2, np.finfo(float).tiny))
-
-
-def _believed(own: Floats, other: Floats, units: int) -> float:
-    """Variance of the scores of a class; with few `units`, at least a share of the other class's."""
-    doubt = float(np.clip((ENOUGH - units) / (ENOUGH - FEW), 0.0, 1.0))
-    return max(float(own.var(ddof=1)), doubt * float(other.var(ddof=1)))
-
-
-def _deviations(row: Floats, variance: float) -> Floats:
-    own = float(row.var(ddof=1))
-    if own == 0:  # equal scores have no deviations to rescale: each row gets an equal share
-        return np.full(row.size, np.sqrt(variance * (row.size - 1) / row.size) / row.size)
-    return np.asarray((row - row.mean()) / row.size * np.sqrt(variance / own))

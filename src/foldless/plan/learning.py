@@ -13,7 +13,7 @@ from foldless.analysis import Options, analysed
 from foldless.checks import Floats, as_numbers
 from foldless.errors import InputError, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
-from foldless.honest.statistic import SeparationStatistic, noise_in_mean, noise_in_scale
+from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import GridEffect
 from foldless.plan import sample_size
 from foldless.results.auc import AUCPosterior, ShownAsCard
@@ -171,27 +171,14 @@ def learning_curve(
 def _future(
     statistic: SeparationStatistic, effect: GridEffect, counts: tuple[int, int], factor: float
 ) -> SeparationStatistic:
-    """Today's statistic with the variances that it would have at `factor` times the rows."""
+    """Today's statistic, worth as much more as that of normal scores would be at `factor` times the rows."""
     rho = statistic.noise_share
     later = rho / (rho + (1 - rho) * factor) if rho > 0 else 0.0
-    before = counts
-    after = tuple(round(n * factor) for n in counts)
-    gain0, gain1 = (now / then for now, then in zip(after, before, strict=True))
-    shrunk = (1 / gain0 + 1 / gain1) / 2
-    in_mean = noise_in_mean(later, *after) / noise_in_mean(rho, *before)
-    units = round(statistic.units0 * gain0), round(statistic.units1 * gain1)
-    delta = float(effect.ppf(0.5))
-    return replace(
-        statistic,
-        estimate=delta,
-        mean_variance=statistic.mean_variance * shrunk * in_mean,
-        scale_variance=statistic.scale_variance * shrunk * noise_in_scale(later) / noise_in_scale(rho),
-        noise_share=later,
-        units0=units[0],
-        units1=units[1],
-        df=(statistic.df + 2) * sum(after) / sum(before) - 2,
-        pair_auc=sample_size.likely_pair_auc(delta, *units),
-    )
+    n0, n1 = counts
+    then = sample_size.future_statistic(float(effect.ppf(0.5)), round(n0 * factor), round(n1 * factor), later)
+    now = sample_size.future_statistic(statistic.estimate, n0, n1, rho)
+    gain = statistic.trials / now.trials, statistic.df / now.df
+    return replace(then, trials=then.trials * gain[0], df=then.df * gain[1])
 
 
 def _checked_factors(factors: Any) -> tuple[float, ...]:

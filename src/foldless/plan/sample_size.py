@@ -14,11 +14,11 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from foldless.checks import as_number, in_open_interval
 from foldless.errors import InputError
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
-from foldless.honest.statistic import SeparationStatistic, degrees_of_freedom, noise_in_mean, noise_in_scale
+from foldless.honest.statistic import MIN_TAIL, Rows, SeparationStatistic, normal_clumpiness
 from foldless.laws.effect import SQRT2, GridEffect
 from foldless.results.auc import ShownAsCard
 
-# Data not yet collected give an estimate ``dhat | delta ~ delta + sqrt(V(delta)) t`` (`foldless.honest.statistic`); the
+# Data not yet collected give a share of ordered pairs that is worth m comparisons (`foldless.honest.statistic`); the
 # planned interval is that of the posterior which follows from it.
 
 FEWEST, FEWEST_OF_A_CLASS = 20, 5  # rows; below, the variance has not been checked
@@ -27,27 +27,18 @@ MOST = 10_000_000
 
 def future_statistic(delta: float, n0: int, n1: int, noise_share: float) -> SeparationStatistic:
     """Statistic of n0 + n1 normal scores of equal variance that turn out to be delta apart."""
-    return SeparationStatistic(
-        estimate=delta,
-        mean_variance=noise_in_mean(noise_share, n0, n1) * (1 / n0 + 1 / n1),
-        scale_variance=noise_in_scale(noise_share) * (1 / (n0 - 1) + 1 / (n1 - 1)) / 8,
-        noise_share=noise_share,
-        units0=n0,
-        units1=n1,
-        df=degrees_of_freedom(n0, n1),
-        pair_auc=likely_pair_auc(delta, n0, n1),
-    )
-
-
-def likely_pair_auc(delta: float, n0: int, n1: int) -> float:
-    """Share of ordered pairs; 1 if less than one is expected out of order, for which the interval is wider."""
-    auc = float(ndtr(delta / SQRT2))
-    return 1.0 if (1 - auc) * n0 * n1 < 1 else auc
+    auc = float(np.clip(ndtr(delta / SQRT2), MIN_TAIL, 1 - MIN_TAIL))
+    clumpiness = normal_clumpiness(auc)
+    rows = Rows(np.array([n1, n0]), np.ones(2), 1 / n1 + 1 / n0, noise_share)
+    # K of `foldless.honest.statistic`, on average: rows that take part in misordered pairs.
+    shows = np.multiply(rows.sizes, (1 - auc) / (clumpiness * auc + 1 - auc), dtype=np.float64)
+    trials, df = rows.trials(auc, rows.with_few_others(clumpiness), shows)
+    return SeparationStatistic(auc, trials, df, noise_share, n0, n1, auc)
 
 
 def expected_half_width(statistic: SeparationStatistic, prior: EffectPrior, level: float) -> float:
     """Mean half width of the credible interval, over repetitions of a study whose true separation is `estimate`."""
-    outcomes = statistic.estimate + _spread(statistic) * stdtrit(statistic.df, (np.arange(11) + 0.5) / 11)
+    outcomes = statistic.estimate + statistic.separation_error * stdtrit(statistic.df, (np.arange(11) + 0.5) / 11)
     tails = np.array([(1 - level) / 2, 1 - (1 - level) / 2])
     ends = [ndtr(_posterior(statistic, float(seen), prior).ppf(tails) / SQRT2) for seen in outcomes]
     return float(np.mean([float(high - low) / 2 for low, high in ends]))
@@ -63,15 +54,11 @@ def power_above(statistic: SeparationStatistic, prior: EffectPrior, level: float
     # The smallest estimate whose interval lies above the bound, within the range of the prior.
     end = LOW if excess(LOW) >= 0 else HIGH
     needed = end if end == LOW or excess(HIGH) <= 0 else brentq(excess, LOW, HIGH, xtol=1e-4)
-    return float(stdtr(statistic.df, (statistic.estimate - needed) / _spread(statistic)))
-
-
-def _spread(statistic: SeparationStatistic) -> float:
-    return float(np.sqrt(statistic.variance(np.asarray(statistic.estimate))))
+    return float(stdtr(statistic.df, (statistic.estimate - needed) / statistic.separation_error))
 
 
 def _posterior(statistic: SeparationStatistic, seen: float, prior: EffectPrior) -> GridEffect:
-    return separation_posterior(replace(statistic, estimate=float(np.clip(seen, LOW, HIGH))), prior)
+    return separation_posterior(replace(statistic, auc=float(ndtr(np.clip(seen, LOW, HIGH) / SQRT2))), prior)
 
 
 def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
@@ -173,12 +160,12 @@ def plan_sample_size(
 ) -> SamplePlan:
     """Rows needed so that foldless's interval is narrow enough, or lies above a bound.
 
-    The interval rests on the variance of the estimated separation delta (AUC = Phi(delta / sqrt 2)),
+    The interval rests on the number m of independent comparisons that the ordered pairs of n1 + n0 rows are worth,
 
-        V = (1 + 4 r/m) r (1/n1 + 1/n0) + (1 + 1.5 rho) delta^2/8 (1/(n1-1) + 1/(n0-1)),
+        1/m = k (1/n1 + 1/n0) r (1 + rho r (1/n1 + 1/n0)),
 
-    with rho the share of the variance of the scores that is training noise, r = 1 + rho and 4/m = 1/n1 + 1/n0, for
-    normal scores of equal variance.
+    with k the clumpiness of normal scores with this AUC (a third at chance, less above), rho the share of the variance
+    of the scores that is training noise, and r = 1 + rho. Small terms are in docs/method.md.
 
     Parameters
     ----------

@@ -63,14 +63,11 @@ def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> lis
 def shares_of(components: Sequence[Component]) -> Floats:
     """What each row contributes to the average AUC.
 
-    The average of the C AUCs Phi(d_c / sqrt 2) moves with the mean differences r_c(i) of all rows, in the notation of
-    `foldless.honest.class_statistic`. The share of row i is
-
-        sum_c phi(d_c / sqrt 2) / (C sqrt 2) (r_c(i) - mean) / (n_c(i) sqrt v_c).
+    Each AUC moves with the mean differences of all rows, as far as its slope there, divided by their number C.
     """
-    d = np.array([c.separation for c in components])
-    slopes = np.exp(-(d**2) / 4) / (np.sqrt(4 * np.pi) * d.size)
-    return np.asarray(slopes @ np.array([c.mean_share for c in components]))
+    n = 1 + max(int(rows.max()) for c in components for rows in c.rows)
+    shares = np.sum([c.slope * c.contributions(n)[1] for c in components], axis=0)
+    return np.asarray(shares / len(components))
 
 
 # ---- The joint law of the AUCs, and the choice.
