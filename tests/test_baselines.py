@@ -158,6 +158,26 @@ def test_newcombe_ends_solve_the_score_equation(auc, n0, n1):
     assert mirror == pytest.approx((1 - high, 1 - low), abs=1e-12)
 
 
+def test_delong_test_is_its_definition():
+    """Variances and covariance of both AUCs from the placements of all rows, written out."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    a = rng.normal(size=40) + y
+    b = a + rng.normal(size=40)
+    place = {}
+    for name, z in (("a", a), ("b", b)):
+        wins = (z[y == 1][:, None] > z[y == 0]).astype(float)
+        place[name] = wins.mean(axis=1), wins.mean(axis=0)
+    S = sum(np.cov(place["a"][k], place["b"][k]) / 20 for k in (0, 1))
+    found = fb.delong_test(y, a, b)
+    assert found.difference == pytest.approx(float(fb.delong(y, a)) - float(fb.delong(y, b)), abs=1e-12)
+    assert found.z == pytest.approx(found.difference / np.sqrt(S[0, 0] + S[1, 1] - 2 * S[0, 1]), rel=1e-12)
+    assert found.p_value == pytest.approx(2 * ndtr(-abs(found.z)), rel=1e-12)
+    for bad in (np.exp(a), a[:-1]):
+        with pytest.raises(fl.InputError):
+            fb.delong_test(y, a, bad)
+
+
 def test_delong_labels_and_bad_input():
     y, z = ["ill", "ill", "well", "well"], [0.1, 0.4, 0.35, 0.8]
     assert fb.delong(y, z) == 0.75

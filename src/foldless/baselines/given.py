@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtr
@@ -87,6 +87,41 @@ def delong(y: Any, scores: Any, *, pos_label: Any = None) -> AUCEstimate:
         return AUCEstimate(auc, method="delong", bounds=partial(newcombe, auc=auc, **details), details=details)
     se = float(np.sqrt(variance))
     return AUCEstimate(auc, method="delong", se=se, bounds=partial(_logit, auc=auc, se=se), details=details)
+
+
+class DeLongTest(NamedTuple):
+    """Difference of two AUCs on the same rows, in standard errors, and its two-sided p-value."""
+
+    difference: float
+    z: float
+    p_value: float
+
+
+def delong_test(y: Any, scores: Any, other: Any, *, pos_label: Any = None) -> DeLongTest:
+    """DeLong's test whether two sets of held-out scores of the same rows have the same AUC.
+
+    Parameters
+    ----------
+    y, pos_label
+        As in `delong`.
+    scores, other : arrays of shape (N,)
+
+    Examples
+    --------
+    >>> test = delong_test([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.3, 0.25, 0.8, 0.9], [0.5, 0.1, 0.7, 0.3, 0.6, 0.2])
+    >>> round(test.difference, 3), round(test.p_value, 2)
+    (0.444, 0.07)
+    """
+    labels = as_labels(y, pos_label=pos_label)
+    both = [as_scores(each) for each in (scores, other)]
+    for each in both:
+        same_length(each.size, labels.positive.size, "there are {} scores")
+    apart = [a - b for a, b in zip(*(_components(labels.positive, each) for each in both), strict=True)]
+    difference, variance = float(apart[0].mean()), sum(_variance(each) for each in apart)
+    if min(labels.n0, labels.n1) < 2 or variance == 0:
+        raise InputError("the test needs scores that order the rows differently, and at least two rows of each class.")
+    z = difference / float(np.sqrt(variance))
+    return DeLongTest(difference, z, float(2 * ndtr(-abs(z))))
 
 
 def _components(positive: Mask, scores: Floats) -> tuple[Floats, Floats]:
