@@ -5,7 +5,7 @@
     chunks    iterables of (X, y) pairs
     parquet   Parquet files, one row group at a time
     clusters  Dask arrays and clusters: statistics are computed where the data are and merged as a tree
-    device    arrays on another device (GPU), reduced there; `torch_sums` for PyTorch
+    device    arrays on another device (GPU), reduced there; `torch_sums` and `torch_matrix` for PyTorch
     sums      sums over blocks: moments of scores and columns
     files     tables for the command line: CSV, TSV, Parquet, .npz
 

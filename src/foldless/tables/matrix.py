@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -47,6 +48,23 @@ def block_height(X: Any, elements: int, width: int = 1) -> int:
 # ---- A matrix that is not in memory: the transformed rows of a source, and products with them.
 
 
+class Unloaded:
+    """A matrix that is not in the memory of the host, and computes its products itself."""
+
+
+class DeviceMatrix(Unloaded, ABC):
+    """One on another device; see `TorchMatrix`."""
+
+    @abstractmethod
+    def with_constant(self, constant: float) -> DeviceMatrix: ...
+
+    @abstractmethod
+    def gram_of_rows(self, centred: bool) -> Floats: ...
+
+    @abstractmethod
+    def extremes(self) -> Floats: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Results with one entry (or row) per row of the table; `+` concatenates them."""
@@ -62,7 +80,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class LazyMatrix:
+class LazyMatrix(Unloaded):
     """Rows of a source, each block passed through `transform`."""
 
     source: Source
