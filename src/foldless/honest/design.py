@@ -119,9 +119,6 @@ class DeviceDesign(Design):
 
     known: list[tuple[Floats, Floats]] = field(default_factory=list)
 
-    def scores(self, coef: Floats) -> Floats:
-        return np.asarray(self.matrix @ coef)
-
     def back(self, g: Floats, centre: Floats | None) -> Floats:
         if not (self.known and np.array_equal(self.known[0][0], g)):
             self.known[:] = [(g, self.matrix.back(g))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -52,17 +51,12 @@ class Unloaded:
     """A matrix that is not in the memory of the host, and computes its products itself."""
 
 
-class DeviceMatrix(Unloaded, ABC):
+class DeviceMatrix(Unloaded):
     """One on another device; see `TorchMatrix`."""
 
-    @abstractmethod
-    def with_constant(self, constant: float) -> DeviceMatrix: ...
-
-    @abstractmethod
-    def gram_of_rows(self, centred: bool) -> Floats: ...
-
-    @abstractmethod
-    def extremes(self) -> Floats: ...
+    with_constant: Callable[[float], Any]
+    gram_of_rows: Callable[[bool], Floats]
+    extremes: Callable[[], Floats]
 
 
 @dataclass(frozen=True, eq=False)

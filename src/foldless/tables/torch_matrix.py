@@ -70,8 +70,8 @@ class TorchMatrix(DeviceMatrix):
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
         """Rows on the host."""
-        place = index if isinstance(index, slice) else torch.from_numpy(np.asarray(index)).to(self.X.device)
-        rows = np.asarray(to_host(self.X[place].double()))
+        place = index if isinstance(index, slice) else torch.as_tensor(index, device=self.X.device)
+        rows = to_host(self.X[place].double())
         if self.constant:
             rows = np.hstack([rows, np.full((len(rows), 1), self.constant)])
         return rows if centre is None else rows - centre
@@ -83,12 +83,10 @@ class TorchMatrix(DeviceMatrix):
         """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); a root in float32 is triangular."""
         dtype = _precision(root.dtype)
         R, RV = (self._sent(each).to(dtype) for each in (root, root.astype(np.float64) @ V))
-        out = self._empty(self.shape[0], 1 + V.shape[1])
-        triangular = dtype == torch.float32
+        out = self._empty(self.shape[0], 1 + V.shape[1]).zero_()
         for part, rows in self._blocks(dtype, centre):
-            out[part, 0] = 0.0
             for columns in _parts(R.shape[1]):
-                upto = columns.stop if triangular else R.shape[0]
+                upto = columns.stop if dtype == torch.float32 else R.shape[0]
                 seen = rows[:, :upto] @ R[:upto, columns]
                 out[part, 0] += torch.linalg.vector_norm(seen, dim=1, dtype=torch.float64).square()
             out[part, 1:] = rows @ RV
@@ -99,8 +97,7 @@ class TorchMatrix(DeviceMatrix):
         N = self.X.shape[0]
         total = self._empty(N, N).zero_()
         for columns in self.X.split(max(1, BLOCK_ENTRIES // N), dim=1):
-            part = columns.double()
-            part = part - part.mean(dim=0) if centred else part
+            part = columns.double() - columns.double().mean(dim=0) if centred else columns.double()
             total += part @ part.mT
         return to_host(total)
 
@@ -126,8 +123,9 @@ class TorchMatrix(DeviceMatrix):
                 continue
             rows = buffer[: part.stop - start]
             rows[:, P:] = self.constant
-            rows[:, :P] = self.X[part]
-            if shift is not None:  # in float64, then rounded
+            if shift is None:
+                rows[:, :P] = self.X[part]
+            else:  # in float64, then rounded
                 torch.sub(self.X[part], shift[:P], out=rows[:, :P])
                 rows[:, P:] -= shift[P:]
             yield part, rows if factor is None else rows.mul_(factor[part, None])
