@@ -90,7 +90,7 @@ class Design:
 
     def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
         """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); shape (N, 1 + columns of V)."""
-        out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
+        out, V = np.empty((1 + V.shape[1], self.n_rows)).T, V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
             seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)

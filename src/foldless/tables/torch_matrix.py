@@ -65,8 +65,7 @@ class TorchMatrix(DeviceMatrix):
             whole = len(rows) // SHORT * SHORT
             for batch in (rows[:whole].view(-1, SHORT, k), rows[None, whole:]):
                 _add_upper_half(total, batch)
-        upper = to_host(total)
-        return np.triu(upper) + np.triu(upper, 1).T
+        return to_host(total.triu() + total.triu(1).mT)
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
         """Rows on the host."""
@@ -83,14 +82,14 @@ class TorchMatrix(DeviceMatrix):
         """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); a root in float32 is triangular."""
         dtype = _precision(root.dtype)
         R, RV = (self._sent(each).to(dtype) for each in (root, root.astype(np.float64) @ V))
-        out = self._empty(self.shape[0], 1 + V.shape[1]).zero_()
+        out = self._empty(1 + V.shape[1], self.shape[0]).zero_()
         for part, rows in self._blocks(dtype, centre):
             for columns in _parts(R.shape[1]):
                 upto = columns.stop if dtype == torch.float32 else R.shape[0]
                 seen = rows[:, :upto] @ R[:upto, columns]
-                out[part, 0] += torch.linalg.vector_norm(seen, dim=1, dtype=torch.float64).square()
-            out[part, 1:] = rows @ RV
-        return to_host(out)
+                out[0, part] += torch.linalg.vector_norm(seen, dim=1, dtype=torch.float64).square()
+            out[1:, part] = (rows @ RV).mT
+        return to_host(out).T
 
     def gram_of_rows(self, centred: bool) -> Floats:
         """A A', the rows less their mean if `centred`; for fewer rows than columns."""
