@@ -98,6 +98,21 @@ def test_a_hessian_that_single_precision_cannot_hold():
     assert_same(model, torch.asarray(X), X.astype(float), y, 1e-7)
 
 
+def test_factors_are_not_rounded_where_pytorch_is_told_to():
+    """With TF32 allowed, products that may be in float32 are in float64."""
+    from foldless.tables.torch_matrix import TorchMatrix
+
+    X, _ = table(5000, 70)
+    matrix, weight = TorchMatrix(torch.asarray(X)), np.full(5000, 0.3)
+    exact, before = 0.3 * X.T @ X, torch.get_float32_matmul_precision()
+    errors = {}
+    for precision in ("highest", "high"):
+        torch.set_float32_matmul_precision(precision)
+        errors[precision] = np.abs(matrix.gram(weight, None, np.float32) / exact - 1).max()
+    torch.set_float32_matmul_precision(before)
+    assert errors["high"] < 1e-9 < errors["highest"] < 1e-2
+
+
 def test_bare_weights_have_the_same_stand_in():
     """The weights of a torch.nn.Linear, whose training is unknown."""
     X, y = table(1200, 9)

@@ -9,7 +9,7 @@ serves both cases, and no formula subtracts two large numbers, as K - K r (I + r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -148,7 +148,7 @@ def build_design(X: Any, *, constant: float, free_intercept: bool) -> Design:
     """Columns of X, or the row space when there are at least as many columns as rows."""
     if X.shape[1] + (constant != 0) < X.shape[0]:
         if isinstance(X, DeviceMatrix):
-            return DeviceDesign(X.with_constant(constant))
+            return DeviceDesign(replace(X, constant=constant))  # type: ignore[type-var]
         return Design(with_constant(X, constant))
     return row_space(gram_of_rows(X, centred=free_intercept) + constant**2)
 

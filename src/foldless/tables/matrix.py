@@ -54,7 +54,6 @@ class Unloaded:
 class DeviceMatrix(Unloaded):
     """One on another device; see `TorchMatrix`."""
 
-    with_constant: Callable[[float], Any]
     gram_of_rows: Callable[[bool], Floats]
     extremes: Callable[[], Floats]
 

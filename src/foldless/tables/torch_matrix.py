@@ -36,9 +36,6 @@ class TorchMatrix(DeviceMatrix):
     def shape(self) -> tuple[int, int]:
         return int(self.X.shape[0]), int(self.X.shape[1]) + (self.constant != 0)
 
-    def with_constant(self, constant: float) -> TorchMatrix:
-        return TorchMatrix(self.X, constant)
-
     def project(self, w: Floats) -> Floats:
         """A w; the last product is kept, since fits are scored first and analysed then."""
         if not (self.known and np.array_equal(self.known[0][0], w)):
@@ -137,7 +134,10 @@ class TorchMatrix(DeviceMatrix):
 
 
 def _precision(dtype: Any) -> Any:
-    return torch.float32 if np.dtype(dtype) == np.float32 else torch.float64
+    """The given one; float64 if PyTorch was told to round the factors of float32 products to three digits (TF32)."""
+    matmul = torch.backends.cuda.matmul
+    rounded = matmul.fp32_precision == "tf32" if hasattr(matmul, "fp32_precision") else matmul.allow_tf32
+    return torch.float32 if np.dtype(dtype) == np.float32 and not rounded else torch.float64
 
 
 def _parts(width: int) -> list[slice]:
