@@ -166,8 +166,10 @@ def test_complaints():
     """What does not go with a tensor is refused with what to do instead."""
     X, y = table(300, 5)
     tensor, model = torch.asarray(X), LogisticRegression().fit(X, y)
-    broken = X.copy()
+    broken, alone = X.copy(), X.copy()
     broken[17, 3] = np.nan
+    alone[:, 3] = np.arange(300) == 7
+    unpenalised = RidgeClassifier(alpha=0.0, solver="svd").fit(alone, y)
     cases = [
         (lambda: fl.auc_posterior(model, torch.asarray(broken), y), "row 17, column 3"),
         (lambda: fl.auc_posterior(model, tensor, y, groups=np.arange(300) // 3), "groups need X in memory"),
@@ -175,6 +177,7 @@ def test_complaints():
         (lambda: fl.auc_posterior(model, tensor[:, :4], y), "4 .*features|features.* 4|5"),
         (lambda: fl.auc_posterior(model, tensor[:-1], y), "299 rows but y has 300"),
         (lambda: fl.auc_posterior(model, tensor.long(), y), "floating point"),
+        (lambda: fl.auc_posterior(unpenalised, torch.asarray(alone), y), "single rows determine weights"),
         (lambda: fl.auc_posterior(model, 1e80 * tensor, y), "too large"),
         (lambda: fl.auc_posterior(model, tensor.to("meta"), y, method="refit"), "refits run on the host"),
     ]
