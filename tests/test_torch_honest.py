@@ -151,13 +151,16 @@ def test_nothing_of_the_size_of_x_comes_to_the_host(monkeypatch):
 
 
 def test_other_questions_and_the_in_sample_method():
-    """The ROC curve, errors, the diagnosis (which says that X was not checked), and the paper's number."""
+    """ROC curve, errors, a comparison, the diagnosis (which says that X was not checked), and the paper's number."""
     X, y = table(1500, 12)
     model, tensor = LogisticRegression().fit(X, y), torch.asarray(X)
     got, expected = fl.analyse(model, tensor, y), fl.analyse(model, X, y)
     assert got.roc.tpr_at(0.1).mean == pytest.approx(expected.roc.tpr_at(0.1).mean, abs=1e-9)
     assert got.error().sensitivity.mean == pytest.approx(expected.error().sensitivity.mean, abs=1e-9)
     assert "not checked" in [finding.name for finding in got.findings]
+    other = RidgeClassifier().fit(X, y)
+    pair, usual = fl.compare(model, other, tensor, y), fl.compare(model, other, X, y)
+    assert pair.prob_a_better == pytest.approx(usual.prob_a_better, abs=1e-7)
     paper = [fl.auc_posterior(model, table, y, method="in-sample").mean for table in (tensor, X)]
     assert paper[0] == pytest.approx(paper[1], abs=1e-12)
 
@@ -179,7 +182,8 @@ def test_complaints():
         (lambda: fl.auc_posterior(model, tensor.long(), y), "floating point"),
         (lambda: fl.auc_posterior(unpenalised, torch.asarray(alone), y), "single rows determine weights"),
         (lambda: fl.auc_posterior(model, 1e80 * tensor, y), "too large"),
-        (lambda: fl.auc_posterior(model, tensor.to("meta"), y, method="refit"), "refits run on the host"),
+        (lambda: fl.auc_posterior(model, tensor.to("meta"), y, method="refit"), "'refit' runs on the host"),
+        (lambda: fl.report(model, tensor.to("meta"), y), "report runs on the host"),
     ]
     for call, expected in cases:
         with pytest.raises(fl.FoldlessError, match=expected):

@@ -117,9 +117,7 @@ class Analysis:
     @cached_property
     def training(self) -> Training:
         """The classifier and its rows, ready to be refitted."""
-        refuse_stream(self.X, self.y, "method 'refit'")
-        if not str(getattr(self.X, "device", "cpu")).lower().startswith("cpu"):
-            raise InputError("refits run on the host, and X is on another device: pass X.cpu().numpy().")
+        refuse_stream(self.X, self.y, "method 'refit'", on_host=True)
         o = self.options
         return Training.of(self.estimator, self.X, self.y, o.pos_label, o.groups, o.sample_weight)
 
