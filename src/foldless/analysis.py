@@ -117,7 +117,7 @@ class Analysis:
     @cached_property
     def training(self) -> Training:
         """The classifier and its rows, ready to be refitted."""
-        refuse_stream(self.X, self.y, "method 'refit'")
+        refuse_stream(self.X, self.y, "method 'refit'", on_host=True)
         o = self.options
         return Training.of(self.estimator, self.X, self.y, o.pos_label, o.groups, o.sample_weight)
 

@@ -45,8 +45,8 @@ def auc_posterior(
         Any classifier or Pipeline for "refit".
     X, y : the data that it was fitted on; left out for an `Analysis`
         Tables that do not fit into memory are read in blocks: memory maps, Parquet files (y is the name of the label
-        column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). Arrays on a GPU
-        go with weights and "in-sample".
+        column), Dask arrays, a function that returns an iterator over pairs (X_chunk, y_chunk) (no y). PyTorch tensors
+        stay on their GPU; other arrays on a GPU go with weights and "in-sample".
     method : {"auto", "loo", "refit", "in-sample"}
         "loo" judges every row by the score it would have had without it in the training data, in closed form; nothing
         is refitted. "refit" fits a clone of the classifier, with all steps of its pipeline, 20 times to four fifths of

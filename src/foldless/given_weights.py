@@ -16,6 +16,8 @@ from foldless.results.many import AUCPosteriors
 from foldless.tables import is_out_of_core
 from foldless.tables.sums import project
 
+PAPER = Prior.paper()  # made once: on a GPU that is a noticeable part of a call
+
 
 def cbauc(w: Any, X: Any, y: Any = None, *, prior: Prior | None = None, pos_label: Any = None) -> Any:
     """The paper's number: posterior expectation of the AUC of linear classifiers on their training data.
@@ -142,7 +144,7 @@ def conjugate_prior(prior: Any, groups: Any = None, sample_weight: Any = None) -
     if sample_weight is not None:
         raise InputError("the in-sample method does not look at how the fit was made: leave sample_weight out.")
     if prior is None:
-        return Prior.paper()
+        return PAPER
     if not isinstance(prior, Prior):
         raise PriorError(f"the in-sample method takes a Prior such as Prior.paper(), got {type(prior).__name__}.")
     return prior

@@ -19,7 +19,7 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.refits import Refits, Training
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
-from foldless.tables.matrix import LazyMatrix
+from foldless.tables.matrix import Unloaded
 
 MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this size; time grows with its square
 
@@ -32,7 +32,7 @@ def diagnosis_of_two(
     regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Diagnosis:
     """The diagnosis of a classifier of two classes; `regrouped` repeats `leave_one_out` with other groups."""
-    if isinstance(view.X, LazyMatrix):
+    if isinstance(view.X, Unloaded):
         return _of_stream(view, leave_one_out())
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)

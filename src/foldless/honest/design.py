@@ -9,7 +9,7 @@ serves both cases, and no formula subtracts two large numbers, as K - K r (I + r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ import numpy.typing as npt
 from scipy.linalg import blas, eigh, lapack, solve_triangular
 
 from foldless.checks import Floats, is_sparse
-from foldless.errors import InputError
+from foldless.errors import EstimatorError, InputError
+from foldless.tables.matrix import DeviceMatrix
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
@@ -89,7 +90,7 @@ class Design:
 
     def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
         """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); shape (N, 1 + columns of V)."""
-        out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
+        out, V = np.empty((1 + V.shape[1], self.n_rows)).T, V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
             seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)
@@ -112,15 +113,50 @@ class Design:
         return np.asarray(solve_triangular(self.matrix[top], scores[top], lower=True))
 
 
+@dataclass(frozen=True)
+class DeviceDesign(Design):
+    """A design whose matrix lies on another device and multiplies there; the last product A'g is kept."""
+
+    known: list[tuple[Floats, Floats]] = field(default_factory=list)
+
+    def back(self, g: Floats, centre: Floats | None) -> Floats:
+        if not (self.known and np.array_equal(self.known[0][0], g)):
+            self.known[:] = [(g, self.matrix.back(g))]
+        product = self.known[0][1]
+        return product if centre is None else product - centre * g.sum()
+
+    def mean(self, d: Floats) -> Floats:
+        return np.asarray(self.matrix.back(d) / d.sum())
+
+    def gram(self, d: Floats, centre: Floats | None, dtype: Any = np.float64) -> Floats:
+        return np.asarray(self.matrix.gram(d, centre, dtype))
+
+    def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
+        return self.matrix.rows(index, centre).astype(dtype, copy=False)
+
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
+        return np.asarray(self.matrix.seen_through(root, centre, V))
+
+    def scaled(self, factors: Floats) -> Design:
+        raise EstimatorError(
+            "single rows determine weights of this fit without a penalty, which takes X on the host to sort out: fit "
+            "with a penalty, or pass X.cpu().numpy()."
+        )
+
+
 def build_design(X: Any, *, constant: float, free_intercept: bool) -> Design:
     """Columns of X, or the row space when there are at least as many columns as rows."""
     if X.shape[1] + (constant != 0) < X.shape[0]:
+        if isinstance(X, DeviceMatrix):
+            return DeviceDesign(replace(X, constant=constant))  # type: ignore[type-var]
         return Design(with_constant(X, constant))
     return row_space(gram_of_rows(X, centred=free_intercept) + constant**2)
 
 
 def gram_of_rows(X: Any, *, centred: bool) -> Floats:
     """K = A A', A the rows of X, less their mean if `centred`; N x N, one pass over X in blocks of columns."""
+    if isinstance(X, DeviceMatrix):
+        return X.gram_of_rows(centred)
     if is_sparse(X):
         K = np.asarray((X @ X.T).toarray(), dtype=np.float64)
         if not centred:

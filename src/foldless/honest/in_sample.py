@@ -18,7 +18,7 @@ from foldless.laws.effect import SQRT2, Effect, GridEffect, StudentEffect
 from foldless.laws.moments import ScoreStats, feature_moments, prepared
 from foldless.laws.prior import Prior, adaptive_effect, spectrum
 from foldless.model.view import LinearView
-from foldless.tables.matrix import LazyMatrix
+from foldless.tables.matrix import Unloaded
 
 
 def score_posterior(X: Any, positive: Any, weights: Floats, scores: Floats, prior: Prior) -> ScorePosterior:
@@ -60,7 +60,7 @@ def separation(view: LinearView, prior: Prior) -> Effect:
 
 def adaptive_separation(X: Any, positive: Any, weights: Floats, scores: Floats) -> GridEffect:
     """The same under `Prior.adaptive()`, whose hyperparameters are chosen from the data."""
-    if isinstance(X, LazyMatrix):
+    if isinstance(X, Unloaded):
         raise PriorError(
             "Prior.adaptive() needs the spectrum of X and does not go with a table that is not in memory: use "
             "Prior.paper(), or load X."

@@ -17,8 +17,8 @@ from foldless.honest.optimum import Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
-from foldless.honest.streamed import refuse_surrogate, refuse_unless_tall, streamed_design
-from foldless.tables.matrix import LazyMatrix
+from foldless.honest.streamed import refuse_groups, refuse_surrogate, refuse_unless_tall, streamed_design
+from foldless.tables.matrix import DeviceMatrix, LazyMatrix, Unloaded
 
 if TYPE_CHECKING:
     from foldless.model.view import LinearView
@@ -44,12 +44,14 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
     """
     streamed = isinstance(view.X, LazyMatrix)
     if not streamed:  # a stream is checked in its first pass
-        checks.sane_size(view.X)
+        checks.sane_size(view.X.extremes() if isinstance(view.X, DeviceMatrix) else view.X)
         checks.unequal_scores(view.scores())
     weight, codes = checked_weight(sample_weight, view.labels.positive), _checked_groups(groups, view)
     rows = evaluated_rows(view.labels.positive, codes, view.X.shape[1])
+    if isinstance(view.X, Unloaded):
+        refuse_groups(codes)
     if streamed:
-        refuse_unless_tall(view, codes)
+        refuse_unless_tall(view)
     objective = describe(view, weight)
     if objective is not None:
         return _with_objective(view, with_balance(objective, view, weight), rows, codes)

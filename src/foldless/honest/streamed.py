@@ -27,11 +27,15 @@ if TYPE_CHECKING:
     from foldless.model.view import LinearView
 
 
-def refuse_unless_tall(view: LinearView, codes: Ints | None) -> None:
-    """Refuse what the streamed method does not support."""
-    N, P = view.X.shape
+def refuse_groups(codes: Ints | None) -> None:
+    """Leaving groups out takes all rows of a group at once."""
     if codes is not None:
         raise InputError("groups need X in memory: load X, or leave groups out if the rows are independent.")
+
+
+def refuse_unless_tall(view: LinearView) -> None:
+    """Refuse what the streamed method does not support."""
+    N, P = view.X.shape
     if P + 1 >= N:
         raise InputError(f"the streamed leave-one-out method is for more rows than columns, got {N} x {P}: load X.")
 

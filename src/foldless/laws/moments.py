@@ -209,8 +209,7 @@ def _multiplied_in_place(M: Any) -> bool:
 
 
 def _summary(pair: tuple[ClassSums | None, ClassSums | None], W: Floats, exponent: Any) -> Summary:
-    no_rows = ClassSums(Moments.of(np.empty((0, *W.shape[1:]))), None)
-    negative, positive = (no_rows if part is None else part for part in pair)
+    negative, positive = (ClassSums(Moments.of(np.empty((0, *W.shape[1:]))), None) if p is None else p for p in pair)
     columns = None if negative.columns is None or positive.columns is None else (negative.columns, positive.columns)
     return Summary(ScoreStats(negative.scores, positive.scores), columns, exponent)
 

@@ -19,7 +19,7 @@ from foldless.model.steps import Steps, is_estimator
 from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
 from foldless.tables.block import Block, no_rows
-from foldless.tables.device import is_device_array
+from foldless.tables.device import is_device_array, is_torch, refuse_other_shapes, to_host
 from foldless.tables.matrix import LazyMatrix
 
 PROBE_ROWS = 512  # rows on which weights are mapped back and checked
@@ -27,6 +27,8 @@ PROBE_ROWS = 512  # rows on which weights are mapped back and checked
 
 def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
     """`take_apart` for a source: reads the first rows and the labels; the rest of X is read when needed."""
+    if is_torch(X):
+        return device_view(estimator, X, y, pos_label=pos_label)
     source = _readable(X, y)
     fitted_names = getattr(estimator, "feature_names_in_", None)
     if fitted_names is not None and hasattr(source, "with_features"):
@@ -48,6 +50,24 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=())
 
 
+def device_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
+    """`take_apart` for a PyTorch tensor: the first rows and the labels come to the host, nothing else of X does."""
+    from foldless.tables.torch_matrix import TorchMatrix
+
+    if is_estimator(estimator) and dismantled(estimator)[0]:
+        raise EstimatorError(
+            "the steps of a pipeline run on the host, and X is on another device: transform X there, fit the "
+            "classifier to that, and pass both; or pass X.cpu().numpy()."
+        )
+    model = estimator if is_estimator(estimator) else to_host(estimator)
+    labels = checks.as_labels(to_host(y), pos_label=pos_label, classes=_classes(model))
+    refuse_other_shapes(X, labels.positive, X.dtype.is_floating_point)
+    matrix = TorchMatrix(X.detach())
+    view = _probe_view(model, matrix.rows(slice(0, PROBE_ROWS), None), labels)
+    codes, classes = codes_of(labels)
+    return replace(view, X=matrix, codes=codes, classes=classes, scaled=())
+
+
 def _applied(steps: Steps, X: Any) -> Any:
     """A block after the steps of a pipeline that come before any that saw y."""
     return checks.as_matrix(unfold(steps, X).table) if steps else X
@@ -56,8 +76,8 @@ def _applied(steps: Steps, X: Any) -> Any:
 def _readable(X: Any, y: Any) -> Any:
     if is_device_array(X):
         raise InputError(
-            f"X is on another device ({type(X).__name__}), where only weights with method='in-sample' can be judged: "
-            f"pass X.cpu().numpy() for anything else."
+            f"X is on another device ({type(X).__name__}): pass a PyTorch tensor, a NumPy array, or weights with "
+            f"method='in-sample'."
         )
     source = as_source(X, y)
     if source is None:

@@ -5,7 +5,7 @@
     chunks    iterables of (X, y) pairs
     parquet   Parquet files, one row group at a time
     clusters  Dask arrays and clusters: statistics are computed where the data are and merged as a tree
-    device    arrays on another device (GPU), reduced there; `torch_sums` for PyTorch
+    device    arrays on another device (GPU), reduced there; `torch_sums` and `torch_matrix` for PyTorch
     sums      sums over blocks: moments of scores and columns
     files     tables for the command line: CSV, TSV, Parquet, .npz
 
@@ -45,8 +45,10 @@ def is_out_of_core(X: Any, y: Any) -> bool:
     return not isinstance(X, np.ndarray) and (is_device_array(X) or as_source(X, y) is not None)
 
 
-def refuse_stream(X: Any, y: Any, who: str) -> None:
-    """Refuse a table that is not in memory; arrays of any kind pass, since NumPy can load them."""
+def refuse_stream(X: Any, y: Any, who: str, *, on_host: bool = False) -> None:
+    """Refuse a table that is read in parts and, with `on_host`, one on another device; other arrays pass."""
+    if on_host and "cpu" not in str(getattr(X, "device", "cpu")).lower():
+        raise InputError(f"{who} runs on the host, and X is on another device: pass X.cpu().numpy().")
     if hasattr(X, "__array__"):
         return
     if isinstance(X, Source) or any(kind.recognises(X, y) for kind in KINDS):

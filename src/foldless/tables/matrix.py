@@ -47,6 +47,17 @@ def block_height(X: Any, elements: int, width: int = 1) -> int:
 # ---- A matrix that is not in memory: the transformed rows of a source, and products with them.
 
 
+class Unloaded:
+    """A matrix that is not in the memory of the host, and computes its products itself."""
+
+
+class DeviceMatrix(Unloaded):
+    """One on another device; see `TorchMatrix`."""
+
+    gram_of_rows: Callable[[bool], Floats]
+    extremes: Callable[[], Floats]
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Results with one entry (or row) per row of the table; `+` concatenates them."""
@@ -62,7 +73,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class LazyMatrix:
+class LazyMatrix(Unloaded):
     """Rows of a source, each block passed through `transform`."""
 
     source: Source

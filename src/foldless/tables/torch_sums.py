@@ -5,8 +5,8 @@ float64: class means first, then the sums about them, so the scatter is as exact
 sums within a block of rows are products in the precision of the scores, and blocks are added in float64. These sums are
 taken about the median score of a sample of rows from the whole table: a class whose mean lies d of its standard
 deviations from the median loses a factor of about 1 + d^2 of that precision, which matters for d in the hundreds with
-float32. A copy of the weights to the host is queued first, then the product and everything after it; the host checks
-the weights while the device is busy, and waits only once, for the last number.
+float32. The product is queued first, then everything after it, and beside it a copy of the weights to the host, which
+checks them while the device is busy, and waits only once, for the last number.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def launched(X: Any, y: Any, w: Any) -> Pending:
     X, y = checked_table(X, y)
     with torch.no_grad():
         w = w if torch.is_tensor(w) else torch.from_numpy(_weights(w))
-        on_host = _host_copy(w)  # queued before the product: once the device is busy, a copy would wait for it
+        on_host = _host_copy(w)
         # Half precision overflows at 65504, or has three digits.
         weights = w.detach().to(X.device, torch.float32 if X.element_size() < 4 else X.dtype)
         if weights.shape[:1] != X.shape[1:] or weights.ndim not in (1, 2):
@@ -80,17 +80,17 @@ def _weights(w: Any) -> Floats:
 
 
 def _host_copy(w: Any) -> Callable[[], Array]:
-    """Start copying weights to the host; the returned function waits for them."""
+    """A function that copies the weights as they are now, and need not wait for what is queued in the meantime."""
     if not w.is_cuda:
         return lambda: to_host(w)
-    copy = torch.empty(w.shape, dtype=w.dtype, pin_memory=True)
-    copy.copy_(w.detach(), non_blocking=True)
-    done = torch.cuda.Event()
-    done.record()
+    here = torch.cuda.Event()
+    here.record(torch.cuda.current_stream(w.device))
 
     def finished() -> Array:
-        done.synchronize()
-        return to_host(copy)
+        beside = torch.cuda.Stream(w.device)
+        beside.wait_event(here)
+        with torch.cuda.stream(beside):
+            return to_host(w)
 
     return finished
 

@@ -178,12 +178,12 @@ def report(
     >>> sorted(report.summary())[:3]
     ['auc', 'classifier', 'command']
     """
-    refuse_stream(X, y, "report")
+    refuse_stream(X, y, "report", on_host=True)
     page.require_extras()
     target = None if path is None else writable(path)
     own_notes = _sentences(notes)
     analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, None, method))
-    refuse_stream(analysis.X, analysis.y, "report")
+    refuse_stream(analysis.X, analysis.y, "report", on_host=True)
     if analysis.options.in_sample:
         raise InputError("a report shows the in-sample estimate beside its own: leave method='in-sample' out.")
     case = Case.of(analysis, level, feature_names, seed, search)
