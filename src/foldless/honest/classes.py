@@ -19,7 +19,7 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest import discriminant
-from foldless.honest.design import Ints, build_design
+from foldless.honest.design import MAX_LEVERAGE, Ints, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -31,10 +31,8 @@ from foldless.honest.families import (
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
-    MAX_LEVERAGE,
     Problem,
     Provenance,
-    all_corrections,
     column_blocks,
     pair_shifts,
     pair_slopes,
@@ -319,7 +317,8 @@ def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | flo
         return without, 0.0
     slopes = pair_slopes(model, everyone, everyone)
     without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
-    return without, problem.gain * all_corrections(problem, corrections)
+    complete, nothing = rows.size == problem.positive.size, np.empty((problem.curvature.root.shape[1] + 1, 0))
+    return without, problem.gain * (corrections.single() if complete else problem.seen(nothing)[2])
 
 
 def _diagonal(problem: Problem) -> Floats:

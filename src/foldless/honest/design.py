@@ -8,7 +8,7 @@ serves both cases, and no formula subtracts two large numbers, as K - K r (I + r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,12 +21,14 @@ from foldless.errors import InputError
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
+PerRow = Callable[..., Floats]
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
 CACHED, FEWEST = 1 << 18, 256  # entries of a block that is used several times, and its minimum number of rows
 # Products with at least this many columns and multiplications use single precision, if the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
+MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
 
 
 @dataclass(frozen=True)
@@ -87,14 +89,22 @@ class Design:
             return dense.astype(dtype, copy=False)
         return np.subtract(dense, centre, out=np.empty(dense.shape, dtype=dtype), casting="same_kind")
 
-    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
-        """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); shape (N, 1 + columns of V)."""
-        out, V = np.empty((self.n_rows, 1 + V.shape[1])), V.astype(root.dtype, copy=False)
+    def seen_through(
+        self, root: Any, centre: Floats | None, V: Floats, more: PerRow | None = None, *vectors: Floats
+    ) -> Floats:
+        """|b_i|^2, `more` of row i, and b_i' V, of every row b_i = root' (a_i - centre); shape (N, 2 + columns of V).
+
+        `more` is a function of some rows a_i - centre, b_i, |b_i|^2, and of the entries of `vectors` for these rows.
+        """
+        out, V = np.zeros((self.n_rows, 2 + V.shape[1])), V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
-            seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)
+            through = rows if more is None else rows.copy()
+            seen = rows @ root if root.dtype == np.float64 else _through_triangle(through, root)
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)
-            out[part, 1:] = seen @ V
+            out[part, 2:] = seen @ V
+            if more is not None:
+                out[part, 1] = more(rows, seen, out[part, 0], *(each[part] for each in vectors))
         return out
 
     def scaled(self, factors: Floats) -> Design:
@@ -224,14 +234,17 @@ class Curvature:
             return B
         return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 
-    def seen(self, design: Design, V: Floats) -> tuple[Floats, Floats]:
-        """G_ii of every row, and B V."""
+    def seen(
+        self, design: Design, V: Floats, more: PerRow | None = None, *vectors: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """G_ii of every row, B V, and `more` as in `Design.seen_through`."""
         k = self.root.shape[1]
         root = self.root.astype(np.float32) if self.is_single else self.root
-        out = design.seen_through(root, self.centre, V[:k])
+        out = design.seen_through(root, self.centre, V[:k], more, *vectors)
+        diagonal, added, products = out[:, 0], out[:, 1], out[:, 2:]
         if self.centre is None:
-            return out[:, 0], out[:, 1:]
-        return out[:, 0] + 1.0 / self.total, out[:, 1:] + V[k] * self.total**-0.5
+            return diagonal, products, added
+        return diagonal + 1.0 / self.total, products + V[k] * self.total**-0.5, added
 
 
 def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) -> Curvature:

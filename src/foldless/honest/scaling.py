@@ -10,16 +10,16 @@ weights on the scores, and u_S as in `removal`, a Newton step from the optimum a
 
     -m_S (Delta^-1 + H_S^-1)^-1 w_S,    m_S = (I - G_SS D_S)^-1 M_S,    w_S = w + M_S' u_S,
 
-H_S the Hessian without S. Of H_S^-1 only the diagonal is used: (Delta^-1 + H_S^-1)^-1 is taken for diag(E) with
-E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll). That is exact for quadratic losses if one scale changes; if one row nearly
-alone determines several columns, these are treated as if they were unrelated. For pairs of rows, E is the sum of the E
-of each row alone, which reduces all pairs to a few matrix products; groups of rows are treated set by set.
+H_S the Hessian without S. Of H_S^-1 the diagonal is used, (Delta^-1 + H_S^-1)^-1 being taken for diag(E) with
+E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll), and for a row that holds several columns nearly alone, the block of these
+columns. That is exact for quadratic losses if no other scale changes. For pairs of rows, E is the sum of the E of each
+row alone, which reduces all pairs to a few matrix products. Groups of rows are treated set by set, with the diagonal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +27,19 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from foldless.checks import Floats, is_sparse
-from foldless.honest.design import Curvature, Design, Ints, blocks
-from foldless.model.steps import ScaledColumns
+from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
+from foldless.model.steps import ScaledColumns, are_standardised
 
 if TYPE_CHECKING:
     from foldless.honest.removal import LocalModel
 
 VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
-BLOCK = 1 << 17  # entries of a table worked on at a time: fewer and wider products for the pairs, and 1 MB of memory
+BLOCK = 1 << 18  # entries of a table worked on at a time: fewer and wider products for the pairs, and 2 MB of memory
 KEPT = 1 << 20  # up to this many entries, a table is kept rather than computed twice: 8 MB
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
+NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
+JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
+SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
 # ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
@@ -44,79 +47,179 @@ MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Columns divided by their standard deviation.
+    """Columns divided by their standard deviation: total weight of the rows, means and variances (p,); parts add."""
 
-    `lost` is what is lost with each unit (units, p): the sums over its rows of weight, weight x value and
-    weight x value^2, with standardised values. `total` is the weight of all rows.
-    """
-
-    lost: tuple[Floats, Floats, Floats]
     total: float
+    mean: Floats
+    variance: Floats
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats | None, codes: Ints | None) -> Spread:
-        """From the values (N, p); `weight` is the weight of each row in the standard deviation."""
+    def of(cls, values: Floats, weight: Floats | None = None) -> Spread:
+        """From the values (n, p) and the weight of each row in the standard deviation."""
         c = np.ones(len(values)) if weight is None else weight
         total = float(c.sum())
-        d = values - c @ values / total
-        variance = c @ d**2 / total
-        d /= np.sqrt(np.where(variance > 0, variance, 1.0))
+        mean = c @ values / total if total > 0 else np.zeros(values.shape[1])
+        return cls(total, mean, c @ (values - mean) ** 2 / (total or 1.0))
+
+    def __add__(self, other: Spread) -> Spread:
+        total = self.total + other.total
+        share, step = other.total / (total or 1.0), other.mean - self.mean
+        within = (1.0 - share) * self.variance + share * other.variance
+        return Spread(total, self.mean + share * step, within + share * (1.0 - share) * step**2)
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether the columns are standardised."""
+        return are_standardised(self.mean, self.total * self.variance, self.total)
+
+    def at(self, part: slice) -> Spread:
+        return Spread(self.total, self.mean[part], self.variance[part])
+
+    def without_row(self, values: Floats, weight: Floats | None) -> Floats:
+        """r^2 (n, p) without each of these rows: W/V - c W/V^2 d^2, V = W - c, d the standardised value."""
+        c = 1.0 if weight is None else weight[:, None]
+        left, varies = self.total - c, self.variance > 0
+        ratio = values - self.mean
+        ratio *= ratio
+        ratio *= np.divide(-self.total, self.variance, out=np.zeros(varies.size), where=varies) * (c / left**2)
+        ratio += self.total / left
+        # A column that does not vary is not divided by anything: it keeps its scale.
+        return ratio if varies.all() else np.where(varies, ratio, 1.0)
+
+    def held(self, values: Floats, weight: Floats | None, codes: Ints) -> tuple[Floats, ...]:
+        """For each unit (units, p), the sums over its rows of weight, weight x value and weight x value^2."""
+        c = np.ones(len(values)) if weight is None else weight
+        d = (values - self.mean) / np.sqrt(np.where(self.variance > 0, self.variance, 1.0))
         first = c[:, None] * d
         weights, sums, squares = (_per_unit(np.add, part, codes) for part in (c[:, None], first, first * d))
-        # A column that does not vary is not divided by anything: it keeps its scale.
-        return cls((weights, sums, np.where(variance > 0, squares, weights)), total)
+        return weights, sums, np.where(self.variance > 0, squares, weights)
 
-    def ratio(self, sets: Ints) -> Floats:
-        """r^2 (n, p) without each of these sets (n, s) of units: (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
-        lost, first, second = (part[sets].sum(axis=1) for part in self.lost)
+    def ratio(self, lost: Floats, first: Floats, second: Floats) -> Floats:
+        """r^2 (n, p) without sets of units (n, s, p): (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
+        lost, first, second = (part.sum(axis=1) for part in (lost, first, second))
         left = self.total - lost
         return np.asarray(np.maximum((self.total - second) / left - (first / left) ** 2, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Columns divided by their range or largest absolute value: a sum of extremes, kept for each unit (units, p)."""
+    """Columns divided by their range or largest absolute value: the three largest values of each side (3, p)."""
 
-    extremes: tuple[Floats, ...]
+    tops: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, values: Floats, ranged: bool, codes: Ints | None) -> Extent:
-        """From the values (N, p)."""
-        sides = (values, -values) if ranged else (np.abs(values),)
-        return cls(tuple(_per_unit(np.maximum, side, codes) for side in sides))
+    def of(cls, *sides: Floats) -> Extent:
+        """From the values (n, p), and where the range counts, the values with the sign changed."""
+        return cls(tuple(-np.sort(-side, axis=0)[:3] for side in sides))
 
-    def ratio(self, sets: Ints) -> Floats:
-        """The same for an extent, which changes only if the removed units alone hold an extreme."""
-        whole = sum(side.max(axis=0) for side in self.extremes)
-        without = sum(_largest_without(side, sets) for side in self.extremes)
+    def __add__(self, other: Extent) -> Extent:
+        return Extent.of(*(np.vstack(both) for both in zip(self.tops, other.tops, strict=True)))
+
+    def at(self, part: slice) -> Extent:
+        return Extent(tuple(top[:, part] for top in self.tops))
+
+    def sides(self, values: Floats) -> tuple[Floats, ...]:
+        return (values, -values) if len(self.tops) > 1 else (np.abs(values),)
+
+    def without_row(self, values: Floats, weight: Floats | None) -> Floats:
+        """r^2 (n, p) without each of these rows."""
+        return self.ratio(*(side[:, None] for side in self.sides(values)))
+
+    def ratio(self, *sides: Floats) -> Floats:
+        """r^2 (n, p) without sets of units (n, s, p); it changes only if these alone hold an extreme."""
+        whole = np.asarray(sum(top[0] for top in self.tops))
+        near, without = NEAR * np.abs(whole), np.zeros_like(sides[0][:, 0])
+        for top, side in zip(self.tops, sides, strict=True):
+            place = np.zeros(without.shape, dtype=np.intp)
+            for value in -np.sort(-side, axis=1).transpose(1, 0, 2):
+                place += value >= np.take_along_axis(top, place, axis=0) - near
+            without += np.take_along_axis(top, place, axis=0)
         return np.asarray(np.where(whole > 0, without / np.where(whole > 0, whole, 1.0), 1.0) ** 2)
 
 
-def _largest_without(units: Floats, sets: Ints) -> Floats:
-    """Largest entry of each column of (units, p) without each set of units (n, s): shape (n, p)."""
-    few = sets.shape[1] + 1
-    top = np.argpartition(units, -few, axis=0)[-few:]
-    top = np.take_along_axis(top, np.argsort(np.take_along_axis(units, top, axis=0), axis=0), axis=0)
-    largest, *others = np.take_along_axis(units, top, axis=0)
-    for place, value in zip(top[1:], others, strict=True):
-        gone = np.any(sets[:, :, None] == place, axis=1)
-        largest = np.where(gone, largest, value)
-    return np.asarray(largest)
+Scale = Spread | Extent
 
 
-def _per_unit(combine: np.ufunc, values: Floats, codes: Ints | None) -> Floats:
-    """Rows of one group combined into one; the rows themselves without groups."""
-    if codes is None:
-        return values
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Groups of rows, and what each holds of the scales of some columns (units, p)."""
+
+    scale: Scale
+    held: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, scale: Scale, values: Floats, weight: Floats | None, codes: Ints) -> Units:
+        """From the values (N, p) of all rows."""
+        if isinstance(scale, Spread):
+            return cls(scale, scale.held(values, weight, codes))
+        held = tuple(_per_unit(np.maximum, side, codes) for side in scale.sides(values))
+        return cls(Extent.of(*held), held)
+
+    def ratio(self, sets: Ints) -> Floats:
+        """r^2 (n, p) without each of these sets (n, s) of groups."""
+        return self.scale.ratio(*(part[sets] for part in self.held))
+
+
+def _per_unit(combine: np.ufunc, values: Floats, codes: Ints) -> Floats:
+    """Rows of one group combined into one."""
     order = np.argsort(codes, kind="stable")
     return np.asarray(combine.reduceat(values[order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=0))
 
 
-def scale_of(scaled: ScaledColumns, values: Floats, codes: Ints | None) -> Spread | Extent:
-    """How the scale of some of the columns follows from their values."""
-    if scaled.kind == "sd":
-        return Spread.of(values, scaled.weight, codes)
-    return Extent.of(values, scaled.kind == "range", codes)
+# ---- How the scale of the columns follows from their values: in blocks of rows, whose parts add.
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Scales of each of the scaled columns, by rows alike and by their sample weights; parts add."""
+
+    plain: tuple[Scale, ...]
+    weighted: tuple[Scale, ...]
+
+    @classmethod
+    def of(cls, X: Any, weight: Floats | None, *, scaled: tuple[ScaledColumns, ...]) -> Measured:
+        """From some rows X and their weights."""
+        values = [_dense(X[:, part.columns]) for part in scaled]
+        plain = tuple(_scale(part.kind, each, None) for part, each in zip(scaled, values, strict=True))
+        if weight is None:
+            return cls(plain, ())
+        return cls(plain, tuple(_scale(part.kind, each, weight) for part, each in zip(scaled, values, strict=True)))
+
+    def __add__(self, other: Measured) -> Measured:
+        both = zip((self.plain, self.weighted), (other.plain, other.weighted), strict=True)
+        plain, weighted = (tuple(a + b for a, b in zip(*parts, strict=True)) for parts in both)  # type: ignore[operator]
+        return Measured(plain, weighted)
+
+    def chosen(self, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
+        """The columns with their scales: weighted where they have the unit variance that weighted scaling gives.
+
+        Columns without a known scaler that are not standardised drop out.
+        """
+        out = [replace(part, scale=scale) for part, scale in zip(scaled, self.plain, strict=True)]
+        for k, scale in enumerate(self.weighted):
+            if isinstance(scale, Spread) and np.allclose(scale.variance[scale.variance > 0], 1.0):
+                out[k] = replace(scaled[k], scale=scale, weight=weight)
+        return tuple(part for part in out if not part.given or part.scale.is_unit)
+
+
+def measured(X: Any, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
+    """The scaled columns of a matrix in memory, with their scales."""
+    parts = blocks(X.shape[0], X.shape[1], BLOCK)
+    each = (Measured.of(X[part], None if weight is None else weight[part], scaled=scaled) for part in parts)
+    total = next(each)
+    for more in each:
+        total += more
+    return total.chosen(scaled, weight)
+
+
+def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
+    if kind == "sd":
+        return Spread.of(values, weight)
+    return Extent.of(values, -values) if kind == "range" else Extent.of(np.abs(values))
+
+
+def _dense(values: Any) -> Floats:
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
 
 
 # ---- The fit, seen from its columns.
@@ -129,7 +232,7 @@ class Rescaling:
     Attributes
     ----------
     X : matrix of shape (N, P)
-        The columns after the scalers.
+        The columns after the scalers; not used where the coordinates of the design are its columns.
     scaled : tuple of ScaledColumns
         Which of them, and by what they were divided.
     lam : float
@@ -158,63 +261,132 @@ class Rescaling:
         return both[:-1], both[-1]
 
     @property
+    def singles(self) -> Singles:
+        """What is added for rows that are removed alone, where the coordinates of the design are the columns."""
+        marked = (replace(part, weight=None if part.weight is None else part.weight[:0]) for part in self.scaled)
+        return Singles(tuple(marked), self.lam, self.coef, self.curvature)
+
+    @property
+    def weight(self) -> Floats:
+        """Weights of the rows in the scales; anything where no scale has weights."""
+        return next((part.weight for part in self.scaled if part.weight is not None), self.D)
+
+    @property
     def _pivots(self) -> Ints:
         return np.asarray(self.design.pivots)[: self.design.matrix.shape[1]]
 
-    def columns(self, B: Floats, rows: Ints, codes: Ints | None = None) -> Iterator[Columns]:
-        """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian.
-
-        Rows are removed one by one, or in groups `codes` (N,).
-        """
+    def columns(self, B: Floats, rows: Ints) -> Iterator[Columns]:
+        """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian."""
         seen = B[:, : self.curvature.root.shape[1]]
+        own = self.design.rows(rows, None) if self.design.pivots is None else None
         for scaled in self.scaled:
-            start = scaled.columns.start
             for part in blocks(scaled.width, rows.size, BLOCK):
-                at = slice(start + part.start, start + part.stop)
-                values = self.X[:, at]
-                values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
-                inner = self._own(at, seen) if self.design.pivots is None else self._of_row_space(values, rows)
-                yield Columns(scale_of(scaled, values, codes), *inner, self.lam)
+                at = slice(scaled.columns.start + part.start, scaled.columns.start + part.stop)
+                of_part = replace(scaled, columns=at, scale=scaled.scale.at(part))
+                if own is None:
+                    values = _dense(self.X[:, at])
+                    yield Columns(of_part, values[rows], *self._of_row_space(values, rows), self.lam)
+                else:
+                    inner = _of_columns(self.curvature.root[at], self.coef[at], seen)
+                    yield Columns(of_part, own[:, at], *inner, self.lam)
 
-    def _own(self, at: slice, seen: Floats) -> tuple[Floats, Floats, Floats]:
-        """w, M and h where the coordinates of the design are the columns."""
-        root = self.curvature.root[at]
-        return self.coef[at], seen @ root.T, np.einsum("ij,ij->i", root, root)
+    def of_groups(self, B: Floats, rows: Ints, codes: Ints) -> list[tuple[Columns, Units]]:
+        """The same, and what each group of rows `codes` (N,) holds of their scales."""
+        tables = list(self.columns(B, rows))
+        return [
+            (c, Units.of(c.scaled.scale, _dense(self.X[:, c.scaled.columns]), c.scaled.weight, codes)) for c in tables
+        ]
 
-    def _of_row_space(self, values: Floats, rows: Ints) -> tuple[Floats, Floats, Floats]:
-        """The same from A = L Q', Q' = L_top^-1 A_top with the pivot rows on top; diag(X'D A H^-1) + lam h = 1."""
+    def _of_row_space(self, values: Floats, rows: Ints) -> tuple[Floats, Floats, Floats, Callable[[Ints], Floats]]:
+        """As `_of_columns`, from A = L Q', Q' = L_top^-1 A_top with the pivot rows on top; X'DA H^-1 + lam H^-1 = I."""
         top = values[self._pivots]
         if self.curvature.centre is not None:
             top = top - values.mean(axis=0)
         lifted, coef = self._lifted
         M = lifted @ top
         used = np.minimum(np.einsum("ij,ij->j", self.D[:, None] * values, M), 1.0)
-        return coef @ top, M[rows], (1.0 - used) / self.lam
+
+        def inverse(J: Ints) -> Floats:
+            return np.asarray((np.eye(J.size) - (self.D[:, None] * values[:, J]).T @ M[:, J]) / self.lam)
+
+        return coef @ top, M[rows], (1.0 - used) / self.lam, inverse
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Some columns of X: `scale`, weights `w` (p,), influence `M` (rows, p), `h` = diag H^-1 (p,), and the penalty."""
+    """Some scaled columns of X: their `values` (rows, p) in some rows, and how these rows see them.
 
-    scale: Spread | Extent
+    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1, and `inverse` gives the block
+    of H^-1 at some of the columns; `lam` is the penalty.
+    """
+
+    scaled: ScaledColumns
+    values: Floats
     w: Floats
     M: Floats
     h: Floats
+    inverse: Callable[[Ints], Floats]
     lam: float
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
         change = self.lam * (ratio - 1.0)
-        return np.asarray(np.where(ratio < VANISHED, 0.0, change / np.maximum(1.0 + change * h, VANISHED)))
+        slack = change * h
+        slack += 1.0
+        E = np.divide(change, np.maximum(slack, VANISHED, out=slack), out=change)
+        E[ratio < VANISHED] = 0.0
+        return np.asarray(E)
+
+    def table(self, curvature_alone: Floats, weight: Floats | None) -> Table:
+        """What removing each row on its own changes; `weight` are the weights of these rows in the scales."""
+        ratio = self.scaled.scale.without_row(self.values, weight)
+        h = self.M * self.M
+        h *= curvature_alone[:, None]
+        h += self.h  # without the row
+        E = self.effective(h, ratio)
+        strong = np.flatnonzero(np.count_nonzero(ratio < 1.0 - JOINT, axis=1) > 1)
+        joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in strong)
+        return Table(self.w, self.M, E, np.abs(ratio - 1.0).max(axis=1) > SLIGHT, joint)
+
+    def _joint(self, i: int, ratio: Floats, E: Floats, curvature_alone: float) -> tuple[int, Ints, Floats]:
+        """Row i, the columns that it nearly holds alone, and what E is there, beyond its diagonal."""
+        falling = np.where(ratio < VANISHED, 1.0, ratio)
+        J = np.argsort(falling)[:MOST_JOINT]
+        J = J[falling[J] < 1.0 - JOINT]
+        change, M = self.lam * (ratio[J] - 1.0), self.M[i, J]
+        inverse = self.inverse(J) + curvature_alone * np.outer(M, M)
+        block = np.linalg.solve(np.eye(J.size) + change[:, None] * inverse, np.diag(change))
+        return i, J, np.asarray(block - np.diag(E[J]))
+
+
+def _of_columns(root: Floats, coef: Floats, seen: Floats) -> tuple[Floats, Floats, Floats, Callable[[Ints], Floats]]:
+    """w, M, h and the blocks of H^-1 where the coordinates of the design are the columns."""
+    return coef, seen @ root.T, np.einsum("ij,ij->i", root, root), lambda J: np.asarray(root[J] @ root[J].T)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p)."""
+    """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p).
+
+    `active` are the rows that act on their partners; `joint` holds rows whose E is not diagonal: the row, its columns,
+    and the block to be added there.
+    """
 
     w: Floats
     M: Floats
     E: Floats
+    active: Bools
+    joint: tuple[tuple[int, Ints, Floats], ...]
+
+    def own(self) -> tuple[Floats, Floats]:
+        """M_i E_i w and M_i E_i M_i' of every row."""
+        ME = self.M * self.E
+        along, across = ME @ self.w, np.einsum("ij,ij->i", ME, self.M)
+        for i, J, block in self.joint:
+            pull = self.M[i, J] @ block
+            along[i] += pull @ self.w[J]
+            across[i] += pull @ self.M[i, J]
+        return along, across
 
 
 # ---- A penalised intercept (liblinear) after a scaler that centres.
@@ -234,19 +406,48 @@ def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: fl
 
     (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
     """
-    root, e = curvature.root, np.zeros(design.matrix.shape[1])
+    root, e = curvature.root, np.zeros(len(curvature.root))
     if design.pivots is None:
         e[-1] = 1.0
     else:  # all rows together are a multiple of e, so it lies in the row space
         top = design.matrix[design.pivots[: e.size]]
         e = solve_triangular(top, np.full(e.size, constant), lower=True)
     f = root @ (root.T @ e)
-    left = constant * float(D @ design.scores(f))  # 1 - lam e'H^-1 e, without the subtraction
+    left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
     f *= np.sqrt(lam / left) if left > 0 else 0.0
     return Curvature(np.hstack([root, f[:, None]]), None, np.inf)
 
 
 # ---- What to add to the scores of single rows, and of pairs.
+
+
+def added_alone(own: tuple[Floats, Floats], slope_alone: Floats, slack: Floats) -> Floats:
+    """For z_i(-i), of every row: -M_i E_i (w + M_i' u_i) / (1 - h_i), u_i = g_i / (1 - h_i)."""
+    along, across = own
+    return np.asarray(-(along + across * slope_alone) / slack)
+
+
+@dataclass(frozen=True, eq=False)
+class Singles:
+    """What the scaler adds to the shift of rows that are removed alone, for rows that need not be in memory."""
+
+    scaled: tuple[ScaledColumns, ...]
+    lam: float
+    coef: Floats
+    curvature: Curvature
+
+    def __call__(self, rows: Floats, seen: Floats, diagonal: Floats, g: Floats, D: Floats, weight: Floats) -> Floats:
+        """From some centred rows, these seen through the root of the inverse Hessian, and their g, D and weights."""
+        root, centre = self.curvature.root, self.curvature.centre
+        diagonal = diagonal + (0.0 if centre is None else 1.0 / self.curvature.total)
+        slack = 1.0 - np.minimum(diagonal * D, MAX_LEVERAGE)
+        own = np.zeros((2, len(rows)))
+        for scaled in self.scaled:
+            at = scaled.columns
+            values = rows[:, at] if centre is None else rows[:, at] + centre[at]
+            columns = Columns(scaled, values, *_of_columns(root[at], self.coef[at], seen), self.lam)
+            own += columns.table(D / slack, None if scaled.weight is None else weight).own()
+        return added_alone((own[0], own[1]), g / slack, slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,39 +469,45 @@ class Corrections:
 
     def _made(self) -> Iterator[Table]:
         for columns in self.rescaling.columns(self.model.B, self.rows):
-            h = columns.h + self.model.curvature_alone[:, None] * columns.M**2  # without the row
-            yield Table(columns.w, columns.M, columns.effective(h, columns.scale.ratio(self.rows[:, None])))
+            weight = columns.scaled.weight
+            yield columns.table(self.model.curvature_alone, None if weight is None else weight[self.rows])
 
     @cached_property
     def own(self) -> tuple[Floats, Floats]:
         """M_i E_i w and M_i E_i M_i' of every row."""
-        along, across = np.zeros(self.rows.size), np.zeros(self.rows.size)
-        for table in self.tables():
-            ME = table.M * table.E
-            along += ME @ table.w
-            across += np.einsum("ij,ij->i", ME, table.M)
+        along, across = np.sum([table.own() for table in self.tables()], axis=0)
         return along, across
 
     def single(self) -> Floats:
-        """For z_i(-i), of every row: -M_i E_i (w + M_i' u_i) / (1 - h_i), u_i = g_i / (1 - h_i)."""
-        along, across = self.own
-        return np.asarray(-(along + across * self.model.slope_alone) / self.model.slack)
+        """For z_i(-i), of every row."""
+        return added_alone(self.own, self.model.slope_alone, self.model.slack)
 
     def pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
         """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, with G and the slopes u of `removal`."""
-        iw, jw, ij, ii, jj = np.zeros((5, i.size, j.size))
+        (iw, ii, ij), (jw, jj, ji) = np.zeros((3, i.size, j.size)), np.zeros((3, j.size, i.size))
         for table in self.tables():
-            M, E, Mw = table.M, table.E, table.M * table.w
-            ME, M2, Ei, Ej = M * E, M * M, E[i], E[j].T
-            iw += Mw[i] @ Ej
-            jw += Ei @ Mw[j].T
-            ij += ME[i] @ M[j].T + M[i] @ ME[j].T
-            ii += M2[i] @ Ej
-            jj += Ei @ M2[j].T
+            _act(table, i, j, iw, ii, ij)
+            _act(table, j, i, jw, jj, ji)
         along, across = self.own
+        ij = ij + ji.T
         felt_i = along[i, None] + iw + (across[i, None] + ii) * ui + ij * uj  # M_i (E_i + E_j) w_S
-        felt_j = along[j] + jw + (across[j] + jj) * uj + ij * ui
+        felt_j = along[j] + jw.T + (across[j] + jj.T) * uj + ij * ui
         pull_i, pull_j = G * self.model.curvature_alone[j], G * self.model.curvature_alone[i, None]
         det = np.maximum(1.0 - pull_i * pull_j, MIN_DETERMINANT)
         slack = self.model.slack
         return -(felt_i + pull_i * felt_j) / (det * slack[i, None]), -(felt_j + pull_j * felt_i) / (det * slack[j])
+
+
+def _act(table: Table, i: Ints, j: Ints, w: Floats, square: Floats, cross: Floats) -> None:
+    """Add M_i E_j w, M_i E_j M_i' and M_i E_j M_j', all (i, j), of the rows j that change a scale."""
+    M, at = table.M[i], np.flatnonzero(table.active[j])
+    E = table.E[j[at]]
+    w[:, at] += (M * table.w) @ E.T
+    square[:, at] += (M * M) @ E.T
+    cross[:, at] += M @ (table.M[j[at]] * E).T
+    for row, J, block in table.joint:
+        for place in np.flatnonzero(j == row):
+            pull = M[:, J] @ block
+            w[:, place] += pull @ table.w[J]
+            square[:, place] += np.einsum("ij,ij->i", pull, M[:, J])
+            cross[:, place] += pull @ table.M[row, J]
