@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -315,8 +316,7 @@ def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | flo
     corrections = problem.corrections(model, rows)
     if corrections is None:
         return without, 0.0
-    slopes = pair_slopes(model, everyone, everyone)
-    without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
+    without += problem.gain * corrections.pairs(everyone, everyone, partial(pair_slopes, model))[0]
     complete, nothing = rows.size == problem.positive.size, np.empty((problem.curvature.root.shape[1] + 1, 0))
     return without, problem.gain * (corrections.single() if complete else problem.seen(nothing)[2])
 

@@ -99,8 +99,8 @@ class Design:
         out, V = np.zeros((self.n_rows, 2 + V.shape[1])), V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
-            through = rows if more is None else rows.copy()
-            seen = rows @ root if root.dtype == np.float64 else _through_triangle(through, root)
+            single = root.dtype != np.float64
+            seen = _through_triangle(rows if more is None else rows.copy(), root) if single else rows @ root
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)
             out[part, 2:] = seen @ V
             if more is not None:

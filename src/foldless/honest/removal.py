@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -386,7 +386,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     shift1, shift0, bystanders = cross_shifts(model, first, second)
     sums, noise = influence_sums(problem, model, alone, sample, shift1, shift0), problem.slope**2
     if corrections is not None:
-        more = corrections.pairs(first.rows, second.rows, *pair_slopes(model, first.rows, second.rows))
+        more = corrections.pairs(first.rows, second.rows, partial(pair_slopes, model))
         noise *= growth(problem, sampled, (shift1, shift0), more)
         shift1, shift0 = shift1 + more[0], shift0 + more[1]
     score1, score0 = _read_pairs(problem, *sampled, shift1, shift0)

@@ -34,12 +34,17 @@ if TYPE_CHECKING:
     from foldless.honest.removal import LocalModel
 
 VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
+RARE = 1e-3  # above this, rounding cannot make 1 + Delta h vanish, which is at least r^2
 BLOCK = 1 << 18  # entries of a table worked on at a time: fewer and wider products for the pairs, and 2 MB of memory
 KEPT = 1 << 20  # up to this many entries, a table is kept rather than computed twice: 8 MB
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
+IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
+
+
+Slopes = Callable[[Ints, Ints], tuple[Floats, Floats, Floats]]
 
 
 # ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
@@ -330,12 +335,14 @@ class Columns:
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
-        change = self.lam * (ratio - 1.0)
+        change = ratio - 1.0
+        change *= self.lam
         slack = change * h
         slack += 1.0
-        E = np.divide(change, np.maximum(slack, VANISHED, out=slack), out=change)
-        E[ratio < VANISHED] = 0.0
-        return np.asarray(E)
+        if (rare := ratio < RARE).any():
+            change[ratio < VANISHED] = 0.0
+            slack[rare] = np.maximum(slack[rare], VANISHED)
+        return np.asarray(np.divide(change, slack, out=change))
 
     def table(self, curvature_alone: Floats, weight: Floats | None) -> Table:
         """What removing each row on its own changes; `weight` are the weights of these rows in the scales."""
@@ -343,10 +350,10 @@ class Columns:
         h = self.M * self.M
         h *= curvature_alone[:, None]
         h += self.h  # without the row
-        E = self.effective(h, ratio)
-        strong = np.flatnonzero(np.count_nonzero(ratio < 1.0 - JOINT, axis=1) > 1)
-        joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in strong)
-        return Table(self.w, self.M, E, np.abs(ratio - 1.0).max(axis=1) > SLIGHT, joint)
+        E, falls = self.effective(h, ratio), ratio < 1.0 - JOINT
+        several = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
+        joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in several)
+        return Table(self.w, self.M, E, ratio, joint)
 
     def _joint(self, i: int, ratio: Floats, E: Floats, curvature_alone: float) -> tuple[int, Ints, Floats]:
         """Row i, the columns that it nearly holds alone, and what E is there, beyond its diagonal."""
@@ -368,15 +375,19 @@ def _of_columns(root: Floats, coef: Floats, seen: Floats) -> tuple[Floats, Float
 class Table:
     """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p).
 
-    `active` are the rows that act on their partners; `joint` holds rows whose E is not diagonal: the row, its columns,
-    and the block to be added there.
+    `ratio` is r^2; `joint` holds rows whose E is not diagonal: the row, its columns, and the block to be added there.
     """
 
     w: Floats
     M: Floats
     E: Floats
-    active: Bools
+    ratio: Floats
     joint: tuple[tuple[int, Ints, Floats], ...]
+
+    @cached_property
+    def active(self) -> Bools:
+        """The rows that act on their partners."""
+        return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
 
     def own(self) -> tuple[Floats, Floats]:
         """M_i E_i w and M_i E_i M_i' of every row."""
@@ -438,16 +449,20 @@ class Singles:
 
     def __call__(self, rows: Floats, seen: Floats, diagonal: Floats, g: Floats, D: Floats, weight: Floats) -> Floats:
         """From some centred rows, these seen through the root of the inverse Hessian, and their g, D and weights."""
-        root, centre = self.curvature.root, self.curvature.centre
-        diagonal = diagonal + (0.0 if centre is None else 1.0 / self.curvature.total)
-        slack = 1.0 - np.minimum(diagonal * D, MAX_LEVERAGE)
+        total = self.curvature.total
+        slack = 1.0 - np.minimum((diagonal + (0.0 if np.isinf(total) else 1.0 / total)) * D, MAX_LEVERAGE)
         own = np.zeros((2, len(rows)))
-        for scaled in self.scaled:
-            at = scaled.columns
-            values = rows[:, at] if centre is None else rows[:, at] + centre[at]
-            columns = Columns(scaled, values, *_of_columns(root[at], self.coef[at], seen), self.lam)
-            own += columns.table(D / slack, None if scaled.weight is None else weight).own()
+        for part in blocks(len(rows), rows.shape[1], IN_CACHE):
+            for scaled in self.scaled:
+                columns = self._columns(scaled, rows[part], seen[part])
+                of_part = None if scaled.weight is None else weight[part]
+                own[:, part] += columns.table(D[part] / slack[part], of_part).own()
         return added_alone((own[0], own[1]), g / slack, slack)
+
+    def _columns(self, scaled: ScaledColumns, rows: Floats, seen: Floats) -> Columns:
+        at, centre = scaled.columns, self.curvature.centre
+        values = rows[:, at] if centre is None else rows[:, at] + centre[at]
+        return Columns(scaled, values, *_of_columns(self.curvature.root[at], self.coef[at], seen), self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -482,8 +497,23 @@ class Corrections:
         """For z_i(-i), of every row."""
         return added_alone(self.own, self.model.slope_alone, self.model.slack)
 
-    def pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
-        """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, with G and the slopes u of `removal`."""
+    def pairs(self, i: Ints, j: Ints, slopes: Slopes) -> tuple[Floats, Floats]:
+        """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, and `slopes` as `removal.pair_slopes`.
+
+        Of two rows that both change the scales slightly, neither acts on the other.
+        """
+        alone, active = self.single(), np.any([table.active for table in self.tables()], axis=0)
+        of_i, of_j = np.empty((2, i.size, j.size))
+        of_i[:], of_j[:] = alone[i, None], alone[j]
+        strong, weak = np.flatnonzero(active[i]), np.flatnonzero(~active[i])
+        for first, second in ((strong, np.arange(j.size)), (weak, np.flatnonzero(active[j]))):
+            for part in blocks(second.size if first.size else 0, first.size, IN_CACHE):
+                places = np.ix_(first, second[part])
+                at = i[first], j[second[part]]
+                of_i[places], of_j[places] = self._pairs(*at, *slopes(*at))
+        return of_i, of_j
+
+    def _pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
         (iw, ii, ij), (jw, jj, ji) = np.zeros((3, i.size, j.size)), np.zeros((3, j.size, i.size))
         for table in self.tables():
             _act(table, i, j, iw, ii, ij)
