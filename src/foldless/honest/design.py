@@ -8,7 +8,7 @@ serves both cases, and no formula subtracts two large numbers, as K - K r (I + r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,6 @@ from foldless.errors import InputError
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
-PerRow = Callable[..., Floats]
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
@@ -89,22 +88,21 @@ class Design:
             return dense.astype(dtype, copy=False)
         return np.subtract(dense, centre, out=np.empty(dense.shape, dtype=dtype), casting="same_kind")
 
-    def seen_through(
-        self, root: Any, centre: Floats | None, V: Floats, more: PerRow | None = None, *vectors: Floats
-    ) -> Floats:
-        """|b_i|^2, `more` of row i, and b_i' V, of every row b_i = root' (a_i - centre); shape (N, 2 + columns of V).
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Floats:
+        """|b_i|^2, a further number, and b_i' V, of every row b_i = root' (a_i - centre); shape (N, 2 + columns of V).
 
-        `more` is a function of some rows a_i - centre, b_i, |b_i|^2, and of the entries of `vectors` for these rows.
+        If `more` is given, its first is a function that computes the number from some rows a_i - centre, b_i, |b_i|^2,
+        and the entries for these rows of the vectors that follow.
         """
         out, V = np.zeros((self.n_rows, 2 + V.shape[1])), V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
             single = root.dtype != np.float64
-            seen = _through_triangle(rows if more is None else rows.copy(), root) if single else rows @ root
+            seen = _through_triangle(rows.copy() if more else rows, root) if single else rows @ root
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)
             out[part, 2:] = seen @ V
-            if more is not None:
-                out[part, 1] = more(rows, seen, out[part, 0], *(each[part] for each in vectors))
+            if more:
+                out[part, 1] = more[0](rows, seen, out[part, 0], *(each[part] for each in more[1:]))
         return out
 
     def scaled(self, factors: Floats) -> Design:
@@ -234,13 +232,11 @@ class Curvature:
             return B
         return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 
-    def seen(
-        self, design: Design, V: Floats, more: PerRow | None = None, *vectors: Floats
-    ) -> tuple[Floats, Floats, Floats]:
+    def seen(self, design: Design, V: Floats, *more: Any) -> tuple[Floats, Floats, Floats]:
         """G_ii of every row, B V, and `more` as in `Design.seen_through`."""
         k = self.root.shape[1]
         root = self.root.astype(np.float32) if self.is_single else self.root
-        out = design.seen_through(root, self.centre, V[:k], more, *vectors)
+        out = design.seen_through(root, self.centre, V[:k], *more)
         diagonal, added, products = out[:, 0], out[:, 1], out[:, 2:]
         if self.centre is None:
             return diagonal, products, added

@@ -559,9 +559,8 @@ def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats |
     """The objective with the scalers of the view; without a penalty, scales make no difference."""
     if objective.lam == 0 or not view.scaled:
         return objective
-    if isinstance(view.X, LazyMatrix):  # measured when the rows are read
-        return replace(objective, scaled=view.scaled)
-    return replace(objective, scaled=measured(view.X, view.scaled, sample_weight))
+    streamed = isinstance(view.X, LazyMatrix)  # scales are then measured when the rows are read
+    return replace(objective, scaled=view.scaled if streamed else measured(view.X, view.scaled, sample_weight))
 
 
 def trains_as_its_class(est: Any) -> bool:

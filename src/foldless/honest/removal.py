@@ -6,7 +6,7 @@ For any set S of rows, the quadratic model of the objective at its optimum gives
 
 with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
 each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
-by D, which may vanish. `single_shifts` and `pair_shifts` apply it to one row and to two; all functions return shifts
+by D, which may vanish. `WithoutEach` applies it to one row, `pair_shifts` to two; all functions return shifts
 z(-S) - z.
 """
 
@@ -67,11 +67,6 @@ class LocalModel:
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """G[rows, columns]."""
         return np.asarray(self.B[rows] @ self.B[columns].T)
-
-
-def single_shifts(model: LocalModel) -> Floats:
-    """z_i(-i) - z_i = G_ii g_i / (1 - h_i)."""
-    return np.asarray(model.diagonal * model.slope_alone)
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -189,13 +184,14 @@ class Problem:
 
     def seen(self, V: Floats) -> tuple[Floats, Floats, Floats]:
         """G_ii and B V of all rows, and what the scaler adds to the shift of each row, removed on its own."""
-        if self.rescaling is None or self.design.pivots is None:
-            each = () if self.rescaling is None else (self.rescaling.singles, self.g, self.D, self.rescaling.weight)
-            return self.curvature.seen(self.design, V, *each)
+        if self.rescaling is None:
+            return self.curvature.seen(self.design, V)
+        if self.design.pivots is None:
+            more = self.rescaling.without_rows(), self.g, self.D, self.rescaling.weight
+            return self.curvature.seen(self.design, V, *more)
         rows = np.arange(self.positive.size)
-        parts = (rows[part] for part in blocks(rows.size, self.curvature.root.shape[0]))
-        added = [Corrections(self.rescaling, self.local_model(part), part).single() for part in parts]
-        return *self.curvature.seen(self.design, V)[:2], np.concatenate(added)
+        model = self.local_model(rows)
+        return model.diagonal, model.B @ V, Corrections(self.rescaling, model, rows).single()
 
     @property
     def slope(self) -> float:

@@ -18,9 +18,10 @@ row alone, which reduces all pairs to a few matrix products. Groups of rows are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,15 +37,11 @@ if TYPE_CHECKING:
 VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
 RARE = 1e-3  # above this, rounding cannot make 1 + Delta h vanish, which is at least r^2
 BLOCK = 1 << 18  # entries of a table worked on at a time: fewer and wider products for the pairs, and 2 MB of memory
-KEPT = 1 << 20  # up to this many entries, a table is kept rather than computed twice: 8 MB
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
-
-
-Slopes = Callable[[Ints, Ints], tuple[Floats, Floats, Floats]]
 
 
 # ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
@@ -72,11 +69,6 @@ class Spread:
         within = (1.0 - share) * self.variance + share * other.variance
         return Spread(total, self.mean + share * step, within + share * (1.0 - share) * step**2)
 
-    @property
-    def is_unit(self) -> bool:
-        """Whether the columns are standardised."""
-        return are_standardised(self.mean, self.total * self.variance, self.total)
-
     def at(self, part: slice) -> Spread:
         return Spread(self.total, self.mean[part], self.variance[part])
 
@@ -90,14 +82,6 @@ class Spread:
         ratio += self.total / left
         # A column that does not vary is not divided by anything: it keeps its scale.
         return ratio if varies.all() else np.where(varies, ratio, 1.0)
-
-    def held(self, values: Floats, weight: Floats | None, codes: Ints) -> tuple[Floats, ...]:
-        """For each unit (units, p), the sums over its rows of weight, weight x value and weight x value^2."""
-        c = np.ones(len(values)) if weight is None else weight
-        d = (values - self.mean) / np.sqrt(np.where(self.variance > 0, self.variance, 1.0))
-        first = c[:, None] * d
-        weights, sums, squares = (_per_unit(np.add, part, codes) for part in (c[:, None], first, first * d))
-        return weights, sums, np.where(self.variance > 0, squares, weights)
 
     def ratio(self, lost: Floats, first: Floats, second: Floats) -> Floats:
         """r^2 (n, p) without sets of units (n, s, p): (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
@@ -153,12 +137,16 @@ class Units:
     held: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, scale: Scale, values: Floats, weight: Floats | None, codes: Ints) -> Units:
+    def of(cls, scaled: ScaledColumns, values: Floats, codes: Ints) -> Units:
         """From the values (N, p) of all rows."""
-        if isinstance(scale, Spread):
-            return cls(scale, scale.held(values, weight, codes))
-        held = tuple(_per_unit(np.maximum, side, codes) for side in scale.sides(values))
-        return cls(Extent.of(*held), held)
+        scale: Scale = scaled.scale
+        if isinstance(scale, Extent):
+            held = tuple(_per_unit(np.maximum, side, codes) for side in scale.sides(values))
+            return cls(Extent.of(*held), held)
+        c = np.ones((len(values), 1)) if scaled.weight is None else scaled.weight[:, None]
+        d = (values - scale.mean) / np.sqrt(np.where(scale.variance > 0, scale.variance, 1.0))
+        d2 = np.where(scale.variance > 0, d**2, 1.0)  # a column that does not vary keeps its scale
+        return cls(scale, tuple(_per_unit(np.add, part, codes) for part in (c, c * d, c * d2)))
 
     def ratio(self, sets: Ints) -> Floats:
         """r^2 (n, p) without each of these sets (n, s) of groups."""
@@ -176,45 +164,33 @@ def _per_unit(combine: np.ufunc, values: Floats, codes: Ints) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Scales of each of the scaled columns, by rows alike and by their sample weights; parts add."""
+    """Scales of each of the scaled columns, and once more with the sample weights, if there are any; parts add."""
 
-    plain: tuple[Scale, ...]
-    weighted: tuple[Scale, ...]
+    scales: tuple[Scale, ...]
 
     @classmethod
     def of(cls, X: Any, weight: Floats | None, *, scaled: tuple[ScaledColumns, ...]) -> Measured:
         """From some rows X and their weights."""
-        values = [_dense(X[:, part.columns]) for part in scaled]
-        plain = tuple(_scale(part.kind, each, None) for part, each in zip(scaled, values, strict=True))
-        if weight is None:
-            return cls(plain, ())
-        return cls(plain, tuple(_scale(part.kind, each, weight) for part, each in zip(scaled, values, strict=True)))
+        values = [(part.kind, dense(X[:, part.columns])) for part in scaled]
+        return cls(tuple(_scale(*each, c) for c in (None, weight)[: 1 + (weight is not None)] for each in values))
 
     def __add__(self, other: Measured) -> Measured:
-        both = zip((self.plain, self.weighted), (other.plain, other.weighted), strict=True)
-        plain, weighted = (tuple(a + b for a, b in zip(*parts, strict=True)) for parts in both)  # type: ignore[operator]
-        return Measured(plain, weighted)
+        return Measured(tuple(a + b for a, b in zip(self.scales, other.scales, strict=True)))  # type: ignore[operator]
 
     def chosen(self, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
-        """The columns with their scales: weighted where they have the unit variance that weighted scaling gives.
-
-        Columns without a known scaler that are not standardised drop out.
-        """
-        out = [replace(part, scale=scale) for part, scale in zip(scaled, self.plain, strict=True)]
-        for k, scale in enumerate(self.weighted):
+        """The columns with their scales, weighted where that gives unit variance; less those not `given` after all."""
+        out = [replace(part, scale=scale) for part, scale in zip(scaled, self.scales, strict=False)]
+        for k, scale in enumerate(self.scales[len(scaled) :]):
             if isinstance(scale, Spread) and np.allclose(scale.variance[scale.variance > 0], 1.0):
                 out[k] = replace(scaled[k], scale=scale, weight=weight)
-        return tuple(part for part in out if not part.given or part.scale.is_unit)
+        return tuple(p for p in out if not p.given or are_standardised(p.scale.mean, p.scale.variance, p.scale.total))
 
 
 def measured(X: Any, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
     """The scaled columns of a matrix in memory, with their scales."""
     parts = blocks(X.shape[0], X.shape[1], BLOCK)
     each = (Measured.of(X[part], None if weight is None else weight[part], scaled=scaled) for part in parts)
-    total = next(each)
-    for more in each:
-        total += more
-    return total.chosen(scaled, weight)
+    return reduce(add, each).chosen(scaled, weight)
 
 
 def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
@@ -223,30 +199,35 @@ def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
     return Extent.of(values, -values) if kind == "range" else Extent.of(np.abs(values))
 
 
-def _dense(values: Any) -> Floats:
+def dense(values: Any) -> Floats:
     return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
 
 
 # ---- The fit, seen from its columns.
 
 
+def lifted(design: Design, values: Floats, centred: bool) -> Floats:
+    """Q' (k, p) with A = L Q' for some columns A of X (N, p) and a design L of the row space, pivot rows on top."""
+    top = np.asarray(design.pivots)[: design.matrix.shape[1]]
+    A = values[top] - values.mean(axis=0) if centred else values[top]
+    return np.asarray(solve_triangular(design.matrix[top], A, lower=True))
+
+
+def change_without_row(X: Any, scaled: tuple[ScaledColumns, ...], rows: slice) -> Floats:
+    """r^2 - 1 of all columns (rows, P), each row removed alone; 0 for a column that vanishes, as its weight has."""
+    values = dense(X[rows])
+    change = np.zeros(values.shape)
+    for part in scaled:
+        weight = None if part.weight is None else part.weight[rows]
+        change[:, part.columns] = part.scale.without_row(values[:, part.columns], weight) - 1.0
+    return np.where(change < VANISHED - 1.0, 0.0, change)
+
+
 @dataclass(frozen=True, eq=False)
 class Rescaling:
-    """A fit whose columns went through scalers.
+    """A fit to the columns of X after scalers: penalty `lam`, weights `coef` in the coordinates of the design.
 
-    Attributes
-    ----------
-    X : matrix of shape (N, P)
-        The columns after the scalers; not used where the coordinates of the design are its columns.
-    scaled : tuple of ScaledColumns
-        Which of them, and by what they were divided.
-    lam : float
-        Penalty at the optimum.
-    coef : ndarray of shape (k,)
-        Weights there, in the coordinates of the design.
-    D : ndarray of shape (N,)
-        Curvatures of the losses there.
-    design, curvature : the rows, and the inverse Hessian
+    `D` (N,) are the curvatures of the losses, and `curvature` is the inverse Hessian.
     """
 
     X: Any
@@ -258,27 +239,31 @@ class Rescaling:
     curvature: Curvature
 
     @cached_property
-    def _lifted(self) -> tuple[Floats, Floats]:
-        """Rows of M (N, k), and w (k,), as combinations of the pivot rows of a design of the row space."""
-        root, matrix, pivots = self.curvature.root, self.design.matrix, self._pivots
-        seen = self.design.rows(slice(None), self.curvature.centre) @ root @ root.T
-        both = solve_triangular(matrix[pivots], np.vstack([seen, self.coef]).T, lower=True, trans="T").T
-        return both[:-1], both[-1]
+    def _reach(self) -> Floats:
+        """A H^-1 of all rows, in the coordinates of the design."""
+        root = self.curvature.root
+        return np.asarray(self.design.rows(slice(None), self.curvature.centre) @ root @ root.T)
 
-    @property
-    def singles(self) -> Singles:
-        """What is added for rows that are removed alone, where the coordinates of the design are the columns."""
+    def without_rows(self) -> Rescaling:
+        """What is needed to call it on rows that are not in memory."""
         marked = (replace(part, weight=None if part.weight is None else part.weight[:0]) for part in self.scaled)
-        return Singles(tuple(marked), self.lam, self.coef, self.curvature)
+        return replace(self, X=None, scaled=tuple(marked), D=self.D[:0], design=Design(None))
+
+    def __call__(self, rows: Floats, seen: Floats, diagonal: Floats, g: Floats, D: Floats, weight: Floats) -> Floats:
+        """What is added to the shift of rows removed alone: centred rows, as seen through the root, g, D, weights."""
+        total, centre, own = self.curvature.total, self.curvature.centre, np.zeros((2, len(rows)))
+        slack = 1.0 - np.minimum((diagonal + (0.0 if centre is None else 1.0 / total)) * D, MAX_LEVERAGE)
+        for part in blocks(len(rows), rows.shape[1], IN_CACHE):
+            values = rows[part] if centre is None else rows[part] + centre
+            for scaled in self.scaled:
+                columns = self._of_columns(scaled, values, seen[part])
+                own[:, part] += columns.table(D[part] / slack[part], weight[part]).own()
+        return added_alone(own[0], own[1], g / slack, slack)
 
     @property
     def weight(self) -> Floats:
         """Weights of the rows in the scales; anything where no scale has weights."""
         return next((part.weight for part in self.scaled if part.weight is not None), self.D)
-
-    @property
-    def _pivots(self) -> Ints:
-        return np.asarray(self.design.pivots)[: self.design.matrix.shape[1]]
 
     def columns(self, B: Floats, rows: Ints) -> Iterator[Columns]:
         """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian."""
@@ -288,33 +273,30 @@ class Rescaling:
             for part in blocks(scaled.width, rows.size, BLOCK):
                 at = slice(scaled.columns.start + part.start, scaled.columns.start + part.stop)
                 of_part = replace(scaled, columns=at, scale=scaled.scale.at(part))
-                if own is None:
-                    values = _dense(self.X[:, at])
-                    yield Columns(of_part, values[rows], *self._of_row_space(values, rows), self.lam)
-                else:
-                    inner = _of_columns(self.curvature.root[at], self.coef[at], seen)
-                    yield Columns(of_part, own[:, at], *inner, self.lam)
+                yield self._of_row_space(of_part, rows) if own is None else self._of_columns(of_part, own, seen)
 
     def of_groups(self, B: Floats, rows: Ints, codes: Ints) -> list[tuple[Columns, Units]]:
         """The same, and what each group of rows `codes` (N,) holds of their scales."""
-        tables = list(self.columns(B, rows))
-        return [
-            (c, Units.of(c.scaled.scale, _dense(self.X[:, c.scaled.columns]), c.scaled.weight, codes)) for c in tables
-        ]
+        return [(c, Units.of(c.scaled, dense(self.X[:, c.scaled.columns]), codes)) for c in self.columns(B, rows)]
 
-    def _of_row_space(self, values: Floats, rows: Ints) -> tuple[Floats, Floats, Floats, Callable[[Ints], Floats]]:
-        """As `_of_columns`, from A = L Q', Q' = L_top^-1 A_top with the pivot rows on top; X'DA H^-1 + lam H^-1 = I."""
-        top = values[self._pivots]
-        if self.curvature.centre is not None:
-            top = top - values.mean(axis=0)
-        lifted, coef = self._lifted
-        M = lifted @ top
-        used = np.minimum(np.einsum("ij,ij->j", self.D[:, None] * values, M), 1.0)
+    def _of_columns(self, scaled: ScaledColumns, values: Floats, seen: Floats) -> Columns:
+        """Where the coordinates of the design are the columns; from some rows, and these seen through the root."""
+        at = scaled.columns
+        root = self.curvature.root[at]
+        h = np.einsum("ij,ij->i", root, root)
+        return Columns(scaled, values[:, at], self.coef[at], seen @ root.T, h, lambda J: root[J] @ root[J].T, self.lam)
+
+    def _of_row_space(self, scaled: ScaledColumns, rows: Ints) -> Columns:
+        """From A = L Q' and X'D A H^-1 + lam H^-1 = I."""
+        values = dense(self.X[:, scaled.columns])
+        Q = lifted(self.design, values, self.curvature.centre is not None)
+        M, weighted = self._reach @ Q, self.D[:, None] * values
+        used = np.minimum(np.einsum("ij,ij->j", weighted, M), 1.0)
 
         def inverse(J: Ints) -> Floats:
-            return np.asarray((np.eye(J.size) - (self.D[:, None] * values[:, J]).T @ M[:, J]) / self.lam)
+            return np.asarray((np.eye(J.size) - weighted[:, J].T @ M[:, J]) / self.lam)
 
-        return coef @ top, M[rows], (1.0 - used) / self.lam, inverse
+        return Columns(scaled, values[rows], self.coef @ Q, M[rows], (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,21 +317,17 @@ class Columns:
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
-        change = ratio - 1.0
-        change *= self.lam
-        slack = change * h
-        slack += 1.0
+        change = self.lam * (ratio - 1.0)
+        slack = 1.0 + change * h
         if (rare := ratio < RARE).any():
             change[ratio < VANISHED] = 0.0
             slack[rare] = np.maximum(slack[rare], VANISHED)
         return np.asarray(np.divide(change, slack, out=change))
 
-    def table(self, curvature_alone: Floats, weight: Floats | None) -> Table:
-        """What removing each row on its own changes; `weight` are the weights of these rows in the scales."""
-        ratio = self.scaled.scale.without_row(self.values, weight)
-        h = self.M * self.M
-        h *= curvature_alone[:, None]
-        h += self.h  # without the row
+    def table(self, curvature_alone: Floats, weight: Floats) -> Table:
+        """What removing each row on its own changes; `weight` are the weights of these rows in weighted scales."""
+        ratio = self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight)
+        h = self.h + curvature_alone[:, None] * self.M**2  # without the row
         E, falls = self.effective(h, ratio), ratio < 1.0 - JOINT
         several = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
         joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in several)
@@ -364,11 +342,6 @@ class Columns:
         inverse = self.inverse(J) + curvature_alone * np.outer(M, M)
         block = np.linalg.solve(np.eye(J.size) + change[:, None] * inverse, np.diag(change))
         return i, J, np.asarray(block - np.diag(E[J]))
-
-
-def _of_columns(root: Floats, coef: Floats, seen: Floats) -> tuple[Floats, Floats, Floats, Callable[[Ints], Floats]]:
-    """w, M, h and the blocks of H^-1 where the coordinates of the design are the columns."""
-    return coef, seen @ root.T, np.einsum("ij,ij->i", root, root), lambda J: np.asarray(root[J] @ root[J].T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -432,37 +405,9 @@ def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: fl
 # ---- What to add to the scores of single rows, and of pairs.
 
 
-def added_alone(own: tuple[Floats, Floats], slope_alone: Floats, slack: Floats) -> Floats:
+def added_alone(along: Floats, across: Floats, slope_alone: Floats, slack: Floats) -> Floats:
     """For z_i(-i), of every row: -M_i E_i (w + M_i' u_i) / (1 - h_i), u_i = g_i / (1 - h_i)."""
-    along, across = own
     return np.asarray(-(along + across * slope_alone) / slack)
-
-
-@dataclass(frozen=True, eq=False)
-class Singles:
-    """What the scaler adds to the shift of rows that are removed alone, for rows that need not be in memory."""
-
-    scaled: tuple[ScaledColumns, ...]
-    lam: float
-    coef: Floats
-    curvature: Curvature
-
-    def __call__(self, rows: Floats, seen: Floats, diagonal: Floats, g: Floats, D: Floats, weight: Floats) -> Floats:
-        """From some centred rows, these seen through the root of the inverse Hessian, and their g, D and weights."""
-        total = self.curvature.total
-        slack = 1.0 - np.minimum((diagonal + (0.0 if np.isinf(total) else 1.0 / total)) * D, MAX_LEVERAGE)
-        own = np.zeros((2, len(rows)))
-        for part in blocks(len(rows), rows.shape[1], IN_CACHE):
-            for scaled in self.scaled:
-                columns = self._columns(scaled, rows[part], seen[part])
-                of_part = None if scaled.weight is None else weight[part]
-                own[:, part] += columns.table(D[part] / slack[part], of_part).own()
-        return added_alone((own[0], own[1]), g / slack, slack)
-
-    def _columns(self, scaled: ScaledColumns, rows: Floats, seen: Floats) -> Columns:
-        at, centre = scaled.columns, self.curvature.centre
-        values = rows[:, at] if centre is None else rows[:, at] + centre[at]
-        return Columns(scaled, values, *_of_columns(self.curvature.root[at], self.coef[at], seen), self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -473,36 +418,26 @@ class Corrections:
     model: LocalModel
     rows: Ints
 
-    def tables(self) -> Iterable[Table]:
+    @cached_property
+    def tables(self) -> list[Table]:
         """The scaled columns, some at a time."""
-        width = sum(scaled.width for scaled in self.rescaling.scaled)
-        return self._kept if width * self.rows.size <= KEPT else self._made()
+        weight, d = self.rescaling.weight[self.rows], self.model.curvature_alone
+        return [columns.table(d, weight) for columns in self.rescaling.columns(self.model.B, self.rows)]
 
     @cached_property
-    def _kept(self) -> list[Table]:
-        return list(self._made())
-
-    def _made(self) -> Iterator[Table]:
-        for columns in self.rescaling.columns(self.model.B, self.rows):
-            weight = columns.scaled.weight
-            yield columns.table(self.model.curvature_alone, None if weight is None else weight[self.rows])
-
-    @cached_property
-    def own(self) -> tuple[Floats, Floats]:
+    def own(self) -> Floats:
         """M_i E_i w and M_i E_i M_i' of every row."""
-        along, across = np.sum([table.own() for table in self.tables()], axis=0)
-        return along, across
+        return np.asarray(np.sum([table.own() for table in self.tables], axis=0))
 
     def single(self) -> Floats:
-        """For z_i(-i), of every row."""
-        return added_alone(self.own, self.model.slope_alone, self.model.slack)
+        return added_alone(self.own[0], self.own[1], self.model.slope_alone, self.model.slack)
 
-    def pairs(self, i: Ints, j: Ints, slopes: Slopes) -> tuple[Floats, Floats]:
+    def pairs(self, i: Ints, j: Ints, slopes: Callable[..., tuple[Floats, ...]]) -> tuple[Floats, Floats]:
         """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, and `slopes` as `removal.pair_slopes`.
 
         Of two rows that both change the scales slightly, neither acts on the other.
         """
-        alone, active = self.single(), np.any([table.active for table in self.tables()], axis=0)
+        alone, active = self.single(), np.any([table.active for table in self.tables], axis=0)
         of_i, of_j = np.empty((2, i.size, j.size))
         of_i[:], of_j[:] = alone[i, None], alone[j]
         strong, weak = np.flatnonzero(active[i]), np.flatnonzero(~active[i])
@@ -515,7 +450,7 @@ class Corrections:
 
     def _pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
         (iw, ii, ij), (jw, jj, ji) = np.zeros((3, i.size, j.size)), np.zeros((3, j.size, i.size))
-        for table in self.tables():
+        for table in self.tables:
             _act(table, i, j, iw, ii, ij)
             _act(table, j, i, jw, jj, ji)
         along, across = self.own

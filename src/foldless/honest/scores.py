@@ -59,9 +59,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
     return removed_from(problem, rows, codes, surrogate_provenance(view, match, _stand_in(view, match)))
 
 
-def _with_objective(
-    view: LinearView, objective: Objective, rows: Ints, codes: Ints | None, weight: Floats | None
-) -> Removed:
+def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None, weight: Any) -> Removed:
     design: Any = None
     kept = on_kept_balance(objective, codes)
     if kept:

@@ -17,7 +17,7 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.design import Design, Ints, PerRow, with_constant
+from foldless.honest.design import Design, Ints, with_constant
 from foldless.honest.families import Loss, Objective
 from foldless.honest.scaling import Measured
 from foldless.model.steps import ScaledColumns
@@ -177,12 +177,10 @@ class StreamedDesign:
             self.known_rows[:] = [(index, rows)]
         return np.asarray(rows if centre is None else rows - centre)
 
-    def seen_through(
-        self, root: Floats, centre: Floats | None, V: Floats, more: PerRow | None = None, *vectors: Floats
-    ) -> Floats:
+    def seen_through(self, root: Floats, centre: Floats | None, V: Floats, *more: Any) -> Floats:
         """`Design.seen_through` of all rows: one pass."""
-        statistic = partial(_seen_through, constant=self.constant, root=root, centre=centre, V=V, more=more)
-        seen: Floats = self.matrix.total(statistic, *vectors).joined()
+        statistic = partial(_seen_through, constant=self.constant, how=(root, centre, V, *more[:1]))
+        seen: Floats = self.matrix.total(statistic, *more[1:]).joined()
         return seen
 
     def scaled(self, factors: Floats) -> StreamedDesign:
@@ -202,9 +200,7 @@ class StreamedDesign:
         return sums
 
 
-def streamed_design(
-    objective: Objective, rows: Ints, sample_weight: Floats | None = None
-) -> tuple[Objective, StreamedDesign]:
+def streamed_design(objective: Objective, rows: Ints, weight: Floats | None) -> tuple[Objective, StreamedDesign]:
     """The first pass, and the objective with its scores and scales known."""
     matrix, loss = objective.X, objective.loss
     wanted = np.zeros(matrix.shape[0], dtype=bool)
@@ -218,8 +214,8 @@ def streamed_design(
         constant=objective.constant,
         scaled=objective.scaled,
     )
-    weighted = () if sample_weight is None else (sample_weight,)
-    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted, *weighted)
+    own = () if weight is None else (weight,)
+    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted, *own)
     linear = first.linear.joined()
     checks.sane_size(np.array([first.size]))
     checks.unequal_scores(linear)
@@ -233,7 +229,7 @@ def streamed_design(
         [(loss.gradient(scores), first.back)],
     )
     scored = ScoredMatrix(matrix, objective.weights, linear)
-    return replace(objective, X=scored, scaled=first.scales.chosen(objective.scaled, sample_weight)), design
+    return replace(objective, X=scored, scaled=first.scales.chosen(objective.scaled, weight)), design
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,10 +268,8 @@ def _weighted(block: Block, d: Floats, *, constant: float) -> WeightedSums:
     return WeightedSums.of(with_constant(block.X, constant), d)
 
 
-def _seen_through(block: Block, *vectors: Floats, constant: float, **options: Any) -> Rows:
-    design = Design(with_constant(block.X, constant))
-    root, centre, V, more = (options[name] for name in ("root", "centre", "V", "more"))
-    return Rows((design.seen_through(root, centre, V, more, *vectors),))
+def _seen_through(block: Block, *vectors: Floats, constant: float, how: Any) -> Rows:
+    return Rows((Design(with_constant(block.X, constant)).seen_through(*how, *vectors),))
 
 
 def _rows_at(block: Block, wanted: Array, *, constant: float) -> Rows:

@@ -159,15 +159,15 @@ def _looks_standardised(X: Any) -> bool:
         return False
     with np.errstate(all="ignore"):  # numbers of any size, and those that are not finite, are reported elsewhere
         means, squares = X.mean(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
-    return are_standardised(means, squares, len(X))
+    return are_standardised(means, squares / len(X), len(X))
 
 
 def are_standardised(means: Floats, squares: Floats, n: float) -> bool:
-    """The same from means and sums of squares over n rows."""
+    """The same from means, of the columns and of their squares, over n rows."""
     if not np.all(np.abs(means) <= STANDARDISED):
         return False
     squares = squares[squares > 0]
-    return bool(squares.size) and any(np.all(np.abs(squares / m - 1) < STANDARDISED) for m in (n, n - 1))
+    return bool(squares.size) and any(np.all(np.abs(squares * n / m - 1) < STANDARDISED) for m in (n, n - 1))
 
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}

@@ -46,8 +46,7 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     codes, classes = codes_of(labels)
     notes = _valid_notes(view.notes, source, first)
     # Whether columns came standardised is known once all rows have been read.
-    maybe = (ScaledColumns(slice(0, view.X.shape[1]), "sd", centred=True, given=True),)
-    scaled = view.scaled if steps else maybe
+    scaled = view.scaled if steps else (ScaledColumns(slice(0, view.X.shape[1]), "sd", centred=True, given=True),)
     return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=scaled)
 
 
