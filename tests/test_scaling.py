@@ -277,9 +277,10 @@ def test_rows_outside_the_sample_lose_the_scaler_too(monkeypatch):
     np.testing.assert_allclose(some.without_pair1, all_rows.without_pair1[places], atol=1e-10)
 
 
+@pytest.mark.parametrize("P", [8, 60])
 @pytest.mark.parametrize("classifier", [RidgeClassifier(), HINGE])
-def test_several_classes_one_against_the_rest(classifier):
-    X, _ = rare(8, N=45)
+def test_several_classes_one_against_the_rest(classifier, P):
+    X, _ = rare(P, N=45)
     y = np.arange(45) % 3
     X[:, 0] += 0.3 * y
     model = make_pipeline(StandardScaler(), classifier).fit(X, y)

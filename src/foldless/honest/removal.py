@@ -191,7 +191,7 @@ class Problem:
             return self.curvature.seen(self.design, V, *more)
         rows = np.arange(self.positive.size)
         model = self.local_model(rows)
-        return model.diagonal, model.B @ V, Corrections(self.rescaling, model, rows).single()
+        return model.diagonal, model.B @ V[: model.B.shape[1]], Corrections(self.rescaling, model, rows).single()
 
     @property
     def slope(self) -> float:
