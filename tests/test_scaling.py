@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
@@ -18,7 +19,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from data import gaussian
 from foldless.honest import pairs
-from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.classes import log_odds, remove_rows_of_classes
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_groups import refit_group_pairs
@@ -89,6 +90,28 @@ def test_ridge_is_exact_for_rows_with_one_extreme(scaler, P):
     assert np.any(extreme[simple])
     truth = refit_singles(model, X, y)
     np.testing.assert_allclose(removed(model, X, y).loo[simple], truth[simple], atol=1e-9)
+
+
+@pytest.mark.parametrize("P", [20, 60])
+def test_ridge_is_exact_for_rows_that_hold_several_columns(P):
+    """Columns that a row holds nearly alone are solved for together: exact where no other scale changes."""
+    X, y = rare(P)
+    X[:, 1] += 0.5 * X[:, 0]  # the columns are related
+    model = make_pipeline(MaxAbsScaler(), RidgeClassifier(alpha=1.0))
+    top = -np.sort(-np.abs(X), axis=0)[:2]
+    fall = np.where(np.abs(X) == top[0], 1 - (top[1] / top[0]) ** 2, 0.0)
+    several = (np.count_nonzero(fall, axis=1) > 1) & ~np.any((fall > 0) & (fall < 0.15), axis=1)
+    assert np.count_nonzero(several) >= 2
+    truth = refit_singles(model, X, y)
+    np.testing.assert_allclose(removed(model, X, y).loo[several], truth[several], atol=1e-9)
+
+
+def test_a_row_that_holds_many_columns_alone():
+    """The block of columns against the diagonal form, which is off by 0.08 of the spread of the scores here."""
+    X, y = rare(90)
+    model = make_pipeline(StandardScaler(), RidgeClassifier())
+    truth = refit_singles(model, X, y)
+    assert np.sqrt(np.mean((removed(model, X, y).loo - truth) ** 2)) < 0.02 * truth.std()
 
 
 # ---- Close to refits where all columns change
@@ -254,9 +277,10 @@ def test_rows_outside_the_sample_lose_the_scaler_too(monkeypatch):
     np.testing.assert_allclose(some.without_pair1, all_rows.without_pair1[places], atol=1e-10)
 
 
+@pytest.mark.parametrize("P", [8, 60])
 @pytest.mark.parametrize("classifier", [RidgeClassifier(), HINGE])
-def test_several_classes_one_against_the_rest(classifier):
-    X, _ = rare(8, N=45)
+def test_several_classes_one_against_the_rest(classifier, P):
+    X, _ = rare(P, N=45)
     y = np.arange(45) % 3
     X[:, 0] += 0.3 * y
     model = make_pipeline(StandardScaler(), classifier).fit(X, y)
@@ -264,6 +288,42 @@ def test_several_classes_one_against_the_rest(classifier):
     after, before = (remove_rows_of_classes(each).tensor.alone for each in (view, replace(view, scaled=())))
     truth = np.array([refit_scores(model, X, y, [i], [i])[0] for i in range(45)]).T
     assert np.std(after - truth) < 0.3 * np.std(before - truth)
+
+
+SEVERAL = {
+    "softmax": (LogisticRegression(C=0.1, **TIGHT), 0.1),
+    "softmax, C = 1": (LOGISTIC, 0.25),
+    "discriminant": (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), 0.1),
+}
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()])
+@pytest.mark.parametrize("P", [8, 90])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_classes_at_once(name, P, scaler):
+    """Log odds without each row, and without pairs of rows, against refits of scaler and classifier."""
+    X, _ = rare(P, N=45)
+    y = np.arange(45) % 3
+    X[:, 0] += 0.3 * y
+    classifier, most = SEVERAL[name]
+    model = make_pipeline(scaler, classifier).fit(X, y)
+    view = take_apart(model, X, y, several=True)
+    after, before = (remove_rows_of_classes(each).tensor for each in (view, replace(view, scaled=())))
+
+    def refitted(rows):
+        return log_odds(refit_scores(model, X, y, rows, rows).T)
+
+    chosen = [[i, (7 * i + 1) % 45] for i in range(0, 45, 2)]
+    truth = np.hstack([refitted([i]) for i in range(45)]), np.hstack([refitted(pair) for pair in chosen])
+
+    def errors(tensor):
+        of_pairs = np.hstack([tensor.without[:, [i, j], [j, i]] for i, j in chosen])
+        return [np.std(a - b) / np.std(b) for a, b in zip((tensor.alone, of_pairs), truth, strict=True)]
+
+    (alone, in_pairs), (alone_kept, in_pairs_kept) = errors(after), errors(before)
+    assert alone < most
+    assert alone < 0.3 * alone_kept
+    assert in_pairs < 0.4 * in_pairs_kept
 
 
 # ---- Which columns went through a scaler

@@ -68,8 +68,6 @@ def open_files(
 def in_blocks(X: Any, y: Any, *, elements: int = BLOCK_ELEMENTS) -> Source:
     """An array or memory map, read in blocks of `elements` numbers, so that steps of a pipeline never copy it whole.
 
-    A scaler in the pipeline is kept as fitted; in memory it leaves with the rows, which matters for outlying rows only.
-
     Examples
     --------
     >>> import foldless as fl

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest import discriminant
-from foldless.honest.design import Ints, build_design
+from foldless.honest.design import MAX_LEVERAGE, Ints, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -31,10 +32,8 @@ from foldless.honest.families import (
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
-    MAX_LEVERAGE,
     Problem,
     Provenance,
-    all_corrections,
     column_blocks,
     pair_shifts,
     pair_slopes,
@@ -224,7 +223,9 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
         return None
     decisions, (alone, leverage) = discriminant.decisions(model), discriminant.scores_alone(model)
     drawn = drawn_rows(view.codes, most, leverage, leverage)
-    tensor = Tensor.of(decisions.T, alone, discriminant.scores_in_pairs(model, drawn.rows), drawn)
+    more = discriminant.of_scaler(model)
+    in_pairs = discriminant.scores_in_pairs(model, drawn.rows) + more[:, drawn.rows, None]
+    tensor = Tensor.of(decisions.T, alone + more, in_pairs, drawn)
     cosine = _agreement(decisions, view.scores())
     residual = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
     fit = (residual, cosine < WORTH_SAYING, cosine)
@@ -294,38 +295,28 @@ def _agreement(a: Floats, b: Floats) -> float:
 
 def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tuple[Tensor, Drawn]:
     """Decision values of each row without it, and of drawn rows without each pair; one problem per class."""
-    diagonals = [_diagonal(problem) for problem in problems]
+    diagonals, _, added = zip(*(p.seen(np.empty((p.curvature.root.shape[1] + 1, 0))) for p in problems), strict=True)
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
     impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
     drawn = drawn_rows(codes, most, _together(exposure), _together(impact))
     level = np.array([p.base for p in problems])
-    alone = np.array([p.base + p.gain * G * p.g / a for p, G, a in zip(problems, diagonals, slack, strict=True)])
-    without = np.empty((len(problems), drawn.rows.size, drawn.rows.size))
-    for k, problem in enumerate(problems):
-        without[k], more = _pairs_of_target(problem, drawn.rows)
-        alone[k] += more
+    shifts = [G * p.g / a + m for p, G, a, m in zip(problems, diagonals, slack, added, strict=True)]
+    alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)])
+    without = np.array([_pairs_of_target(problem, drawn.rows) for problem in problems])
     return Tensor.of(level, alone, without, drawn), drawn
 
 
-def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | float]:
-    """Scores of the rows without each pair of them, and what the scaler adds to every row's score without that row."""
+def _pairs_of_target(problem: Problem, rows: Ints) -> Floats:
+    """Scores of the rows without each pair of them."""
     model, everyone = problem.local_model(rows), np.arange(rows.size)
     without = np.empty((rows.size, rows.size))
     for part in column_blocks(rows.size, rows.size):
         without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
     corrections = problem.corrections(model, rows)
-    if corrections is None:
-        return without, 0.0
-    slopes = pair_slopes(model, everyone, everyone)
-    without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
-    return without, problem.gain * all_corrections(problem, corrections)
-
-
-def _diagonal(problem: Problem) -> Floats:
-    """G_ii of all rows."""
-    nothing = np.empty((problem.curvature.root.shape[1] + 1, 0))
-    return np.asarray(problem.curvature.seen(problem.design, nothing)[0])
+    if corrections is not None:
+        without += problem.gain * corrections.pairs(everyone, everyone, partial(pair_slopes, model))[0]
+    return without
 
 
 def _together(strengths: list[Floats]) -> Floats:

@@ -28,6 +28,7 @@ BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any bloc
 CACHED, FEWEST = 1 << 18, 256  # entries of a block that is used several times, and its minimum number of rows
 # Products with at least this many columns and multiplications use single precision, if the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
+MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,21 @@ class Design:
             return dense.astype(dtype, copy=False)
         return np.subtract(dense, centre, out=np.empty(dense.shape, dtype=dtype), casting="same_kind")
 
-    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
-        """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); shape (N, 1 + columns of V)."""
-        out, V = np.empty((1 + V.shape[1], self.n_rows)).T, V.astype(root.dtype, copy=False)
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Floats:
+        """|b_i|^2, a further number, and b_i' V, of every row b_i = root' (a_i - centre); shape (N, 2 + columns of V).
+
+        If `more` is given, its first is a function that computes the number from some rows a_i - centre, b_i, |b_i|^2,
+        and the entries for these rows of the vectors that follow.
+        """
+        out, V = np.zeros((2 + V.shape[1], self.n_rows)).T, V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
-            seen = rows @ root if root.dtype == np.float64 else _through_triangle(rows, root)
+            single = root.dtype != np.float64
+            seen = _through_triangle(rows.copy() if more else rows, root) if single else rows @ root
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)
-            out[part, 1:] = seen @ V
+            out[part, 2:] = seen @ V
+            if more:
+                out[part, 1] = more[0](rows, seen, out[part, 0], *(each[part] for each in more[1:]))
         return out
 
     def scaled(self, factors: Floats) -> Design:
@@ -134,8 +142,9 @@ class DeviceDesign(Design):
     def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
         return self.matrix.rows(index, centre).astype(dtype, copy=False)
 
-    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
-        return np.asarray(self.matrix.seen_through(root, centre, V))
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Floats:
+        assert not more, "no scaler lies before a classifier whose rows are on another device"
+        return np.insert(self.matrix.seen_through(root, centre, V), 1, 0.0, axis=1)
 
     def scaled(self, factors: Floats) -> Design:
         raise EstimatorError(
@@ -260,14 +269,15 @@ class Curvature:
             return B
         return np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 
-    def seen(self, design: Design, V: Floats) -> tuple[Floats, Floats]:
-        """G_ii of every row, and B V."""
+    def seen(self, design: Design, V: Floats, *more: Any) -> tuple[Floats, Floats, Floats]:
+        """G_ii of every row, B V, and `more` as in `Design.seen_through`."""
         k = self.root.shape[1]
         root = self.root.astype(np.float32) if self.is_single else self.root
-        out = design.seen_through(root, self.centre, V[:k])
+        out = design.seen_through(root, self.centre, V[:k], *more)
+        diagonal, added, products = out[:, 0], out[:, 1], out[:, 2:]
         if self.centre is None:
-            return out[:, 0], out[:, 1:]
-        return out[:, 0] + 1.0 / self.total, out[:, 1:] + V[k] * self.total**-0.5
+            return diagonal, products, added
+        return diagonal + 1.0 / self.total, products + V[k] * self.total**-0.5, added
 
 
 def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) -> Curvature:

@@ -21,9 +21,10 @@ import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.honest.design import Ints, build_design, inverse_root
+from foldless.honest.design import Design, Ints, build_design, inverse_root
 from foldless.honest.families import MAX_SHRINKAGE, shrinkage, trains_as_its_class
 from foldless.honest.removal import column_blocks
+from foldless.honest.scaling import VANISHED, change_without_row, dense, lifted, measured
 from foldless.honest.stand_ins import NO_SLACK, PENALTY
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
@@ -46,6 +47,9 @@ class Discriminant:
         Degrees of freedom subtracted in the covariance W / (N - lost).
     log_prior : ndarray of shape (K,) or None
         None where the priors follow the class counts.
+    scaler : tuple or None
+        Where the scaler leaves with the rows: Delta of each row (N, P), the map to the columns of X (r, P), and the
+        diagonal of M^-1 there (P,).
     """
 
     rows: Floats
@@ -56,6 +60,7 @@ class Discriminant:
     kept: float
     lost: int
     log_prior: Floats | None
+    scaler: tuple[Floats, Floats, Floats] | None = None
 
     def precision(self, removed: int) -> float:
         """Factor that turns M^-1 into the inverse covariance, with `removed` rows removed."""
@@ -92,6 +97,21 @@ def scores_alone(model: Discriminant) -> tuple[Floats, Floats]:
         length = np.sum((x - mean) ** 2, axis=1) + 2 * a * own + a**2 * diagonal + along**2 / slack
         alone[k] = -0.5 * model.precision(1) * length + _log_prior(model, k, inside)
     return alone, diagonal / slack
+
+
+def of_scaler(model: Discriminant) -> Floats:
+    """What the scaler adds to `scores_alone`, and in pairs: 1/2 E (M_S^-1 v)^2, with E of `foldless.honest.scaling`."""
+    if model.scaler is None:
+        return np.zeros((len(model.counts), model.codes.size))
+    (change, back, inverse), x, codes, n = model.scaler, model.rows, model.codes, model.counts[model.codes]
+    d, added = x - model.means[codes], []
+    slack = ((n - 1) / (n * model.mass[codes]) - np.einsum("ij,ij->i", d, d))[:, None]
+    E = change / np.maximum(1.0 + change * (inverse + (d @ back) ** 2 / slack), VANISHED)
+    for k, mean in enumerate(model.means):
+        v = x - mean + np.where(codes == k, 1.0 / (n - 1), 0.0)[:, None] * d
+        reached = (v + np.einsum("ij,ij->i", v, d)[:, None] / slack * d) @ back
+        added.append(0.5 * model.precision(1) * np.einsum("ij,ij->i", E, reached**2))
+    return np.array(added)
 
 
 def scores_in_pairs(model: Discriminant, rows: Ints) -> Floats:
@@ -162,15 +182,23 @@ def _discriminant(view: LinearView, est: Any, q: float) -> Discriminant:
     by_prior = est.priors is not None and est.solver != "svd"
     mass = np.asarray(est.priors_) * N / counts if by_prior else np.ones(len(counts))
     d = (A - means[view.codes]) * np.sqrt(mass[view.codes, None])
-    M = d.T @ d
-    M.flat[:: len(M) + 1] += q / (1 - q) * float(np.sum(d**2)) / P
+    M, lam = d.T @ d, q / (1 - q) * float(np.sum(d**2)) / P
+    M.flat[:: len(M) + 1] += lam
     log_prior = None if est.priors is None else np.log(np.asarray(est.priors_, dtype=np.float64))
     model = Discriminant(A, means, view.codes, counts, mass, 1.0 - q, 0, log_prior)
     seen = _seen_through(model, M)
     if q == 0 and _is_undetermined(seen):
         M.flat[:: len(M) + 1] *= 1.0 + PENALTY
         seen = _seen_through(model, M)
-    return replace(seen, lost=_lost(seen, view.scores()))
+    scaler = _scaler(view, lam, inverse_root(M), design) if view.scaled and q else None
+    return replace(seen, lost=_lost(seen, view.scores()), scaler=scaler)
+
+
+def _scaler(view: LinearView, lam: float, R: Floats, design: Design) -> tuple[Floats, Floats, Floats]:
+    Q = np.eye(len(R)) if design.pivots is None else lifted(design, dense(view.X), True)
+    back, outside = R.T @ Q, (1.0 - np.sum(Q**2, axis=0)) / lam
+    change = change_without_row(view.X, measured(view.X, view.scaled, None), slice(None))
+    return lam * change, back, np.sum(back**2, axis=0) + outside
 
 
 def _seen_through(model: Discriminant, M: Floats) -> Discriminant:

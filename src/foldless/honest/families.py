@@ -17,9 +17,11 @@ from scipy.special import expit
 
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
+from foldless.honest.scaling import measured
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.tables.block import Moments
+from foldless.tables.matrix import LazyMatrix
 
 if TYPE_CHECKING:
     from foldless.model.view import LinearView
@@ -566,17 +568,8 @@ def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats |
     """The objective with the scalers of the view; without a penalty, scales make no difference."""
     if objective.lam == 0 or not view.scaled:
         return objective
-    return replace(objective, scaled=tuple(_weighted(scaled, view.X, sample_weight) for scaled in view.scaled))
-
-
-def _weighted(scaled: ScaledColumns, X: Any, sample_weight: Floats | None) -> ScaledColumns:
-    """The scaler with the sample weights, if its columns have the unit variance that weighted scaling gives."""
-    if sample_weight is None or scaled.kind != "sd":
-        return scaled
-    columns = X[:, scaled.columns]
-    mean, square = (sample_weight @ part / sample_weight.sum() for part in (columns, columns * columns))
-    variance = square - mean**2
-    return replace(scaled, weight=sample_weight) if np.allclose(variance[variance > 0], 1.0) else scaled
+    streamed = isinstance(view.X, LazyMatrix)  # scales are then measured when the rows are read
+    return replace(objective, scaled=view.scaled if streamed else measured(view.X, view.scaled, sample_weight))
 
 
 def trains_as_its_class(est: Any) -> bool:

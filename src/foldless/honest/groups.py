@@ -16,11 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from foldless.checks import Floats
-from foldless.honest.design import BLOCK_ENTRIES, Bools, Ints
+from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE, Bools, Ints
 from foldless.honest.families import Removal
 from foldless.honest.pairs import Sample
 from foldless.honest.removal import (
-    MAX_LEVERAGE,
     LocalModel,
     Problem,
     Provenance,
@@ -30,7 +29,7 @@ from foldless.honest.removal import (
     refuse_infinite,
     typical_row,
 )
-from foldless.honest.scaling import Columns
+from foldless.honest.scaling import Columns, Units
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _inverse_slack(G: Floats, root: Floats) -> Floats:
 # ---- What a scaler adds: the correction of `foldless.honest.scaling`, with one or two groups as the set of rows.
 
 
-def group_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
+def group_corrections(model: LocalModel, tables: Sequence[tuple[Columns, Units]], codes: Ints, which: Ints) -> Floats:
     """What to add to T of `group_pair_shifts`; `which` are the numbers of the groups in the tables."""
     prepared, n_groups = buckets(model, codes), which.size
     total = np.empty((codes.size, n_groups))
@@ -141,7 +140,7 @@ def group_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints,
     return total
 
 
-def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, which: Ints) -> Floats:
+def own_corrections(model: LocalModel, tables: Sequence[tuple[Columns, Units]], codes: Ints, which: Ints) -> Floats:
     """The same without each row's own group only, shape (rows,)."""
     total = np.empty(codes.size)
     for bucket in buckets(model, codes):
@@ -149,16 +148,16 @@ def own_corrections(model: LocalModel, tables: Sequence[Columns], codes: Ints, w
     return total
 
 
-def _of_sets(model: LocalModel, tables: Sequence[Columns], sets: Ints, units: Ints) -> Floats:
+def _of_sets(model: LocalModel, tables: Sequence[tuple[Columns, Units]], sets: Ints, units: Ints) -> Floats:
     """-m_S E w_S for sets of rows (b, s), which make up the groups `units` (b, 1 or 2)."""
     G, D = model.B[sets] @ model.B[sets].transpose(0, 2, 1), model.D[sets]
     inverse = _inverse_slack(G, np.sqrt(D))
     u, total = _removed_slopes(G, D, model.g[sets], inverse), np.zeros(sets.shape)
-    for columns in tables:
+    for columns, held in tables:
         M = columns.M[sets]
         m = _without_group(G, D, M, inverse)
         h = columns.h + np.einsum("bs,bsp,bsp->bp", D, M, m)
-        pull = columns.effective(h, columns.scale.ratio(units)) * (columns.w + np.einsum("bs,bsp->bp", u, M))
+        pull = columns.effective(h, held.ratio(units)) * (columns.w + np.einsum("bs,bsp->bp", u, M))
         total -= np.einsum("bsp,bp->bs", m, pull)
     return total
 
@@ -179,7 +178,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     influence = _centred_influence(problem.slope * shifts, local, positive)
     scale = _share_of_groups(codes, shifts.shape[1])
     if problem.rescaling is not None:
-        tables = list(problem.rescaling.columns(model.B, rows, codes))
+        tables = problem.rescaling.of_groups(model.B, rows, codes)
         more = group_corrections(model, tables, local, np.unique(codes[rows]))
         of_pairs = np.ix_(local1, local[local0]), np.ix_(local0, local[local1])
         before, added = ((each[of_pairs[0]], each[of_pairs[1]].T) for each in (shifts, more))
@@ -234,7 +233,7 @@ def _all_own(problem: Problem, codes: Ints) -> Floats:
         model = problem.local_model(rows)
         out[rows] = group_shifts(model, local)
         if problem.rescaling is not None:
-            tables = list(problem.rescaling.columns(model.B, rows, codes))
+            tables = problem.rescaling.of_groups(model.B, rows, codes)
             out[rows] += own_corrections(model, tables, local, np.unique(codes[rows]))
     return out
 

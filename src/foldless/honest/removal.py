@@ -6,7 +6,7 @@ For any set S of rows, the quadratic model of the objective at its optimum gives
 
 with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
 each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
-by D, which may vanish. `single_shifts` and `pair_shifts` apply it to one row and to two; all functions return shifts
+by D, which may vanish. `WithoutEach` applies it to one row, `pair_shifts` to two; all functions return shifts
 z(-S) - z.
 """
 
@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
-from foldless.honest.design import Bools, Curvature, Design, Ints, blocks
+from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Objective, Readout, Removal
 from foldless.honest.optimum import Optimum, Point, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential, pair_differences
@@ -29,7 +29,6 @@ from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
 TINY = float(np.finfo(float).tiny)
-MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
 PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
 
 
@@ -68,11 +67,6 @@ class LocalModel:
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """G[rows, columns]."""
         return np.asarray(self.B[rows] @ self.B[columns].T)
-
-
-def single_shifts(model: LocalModel) -> Floats:
-    """z_i(-i) - z_i = G_ii g_i / (1 - h_i)."""
-    return np.asarray(model.diagonal * model.slope_alone)
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -187,6 +181,17 @@ class Problem:
     def local_model(self, rows: Ints) -> LocalModel:
         """Quadratic model on some of the rows."""
         return LocalModel(self.g[rows], self.D[rows], self.curvature.influence_rows(self.design, rows))
+
+    def seen(self, V: Floats) -> tuple[Floats, Floats, Floats]:
+        """G_ii and B V of all rows, and what the scaler adds to the shift of each row, removed on its own."""
+        if self.rescaling is None:
+            return self.curvature.seen(self.design, V)
+        if self.design.pivots is None:
+            more = self.rescaling.without_rows(), self.g, self.D, self.rescaling.weight
+            return self.curvature.seen(self.design, V, *more)
+        rows = np.arange(self.positive.size)
+        model = self.local_model(rows)
+        return model.diagonal, model.B @ V[: model.B.shape[1]], Corrections(self.rescaling, model, rows).single()
 
     @property
     def slope(self) -> float:
@@ -377,7 +382,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     shift1, shift0, bystanders = cross_shifts(model, first, second)
     sums, noise = influence_sums(problem, model, alone, sample, shift1, shift0), problem.slope**2
     if corrections is not None:
-        more = corrections.pairs(first.rows, second.rows, *pair_slopes(model, first.rows, second.rows))
+        more = corrections.pairs(first.rows, second.rows, partial(pair_slopes, model))
         noise *= growth(problem, sampled, (shift1, shift0), more)
         shift1, shift0 = shift1 + more[0], shift0 + more[1]
     score1, score0 = _read_pairs(problem, *sampled, shift1, shift0)
@@ -436,11 +441,13 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     pull, push = (model.B * v[:, None] for v in (model.slope_alone, 1.0 / model.slack))
     V = np.column_stack([part[positive[rows] == k].mean(axis=0) for k in (True, False) for part in (pull, push)])
     complete = rows.size == positive.size
-    diagonal, products = (model.diagonal, model.B @ V) if complete else problem.curvature.seen(problem.design, V)
+    diagonal, products, added = (model.diagonal, model.B @ V, 0.0) if complete else problem.seen(V)
+    if complete and corrections is not None:
+        added = corrections.single()
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    rescaled = single if corrections is None else single + all_corrections(problem, corrections)
+    rescaled = single + added
     return WithoutEach(
         single=single,
         rescaled=rescaled,
@@ -508,16 +515,6 @@ def pairs_of_sample(
         Pairs(S1, S0, sample=PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])),
         partnered,
     )
-
-
-def all_corrections(problem: Problem, corrections: Corrections) -> Floats:
-    """What the scaler adds to the shift of each row, removed on its own."""
-    everyone = np.arange(problem.positive.size)
-    if corrections.rows.size == everyone.size:
-        return corrections.single()
-    parts = (everyone[part] for part in blocks(everyone.size, problem.curvature.root.shape[0]))
-    each = (Corrections(corrections.rescaling, problem.local_model(part), part) for part in parts)
-    return np.concatenate([part.single() for part in each])
 
 
 def growth(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, more: OfPairs) -> float:

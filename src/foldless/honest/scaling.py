@@ -10,33 +10,38 @@ weights on the scores, and u_S as in `removal`, a Newton step from the optimum a
 
     -m_S (Delta^-1 + H_S^-1)^-1 w_S,    m_S = (I - G_SS D_S)^-1 M_S,    w_S = w + M_S' u_S,
 
-H_S the Hessian without S. Of H_S^-1 only the diagonal is used: (Delta^-1 + H_S^-1)^-1 is taken for diag(E) with
-E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll). That is exact for quadratic losses if one scale changes; if one row nearly
-alone determines several columns, these are treated as if they were unrelated. For pairs of rows, E is the sum of the E
-of each row alone, which reduces all pairs to a few matrix products; groups of rows are treated set by set.
+H_S the Hessian without S. Of H_S^-1 the diagonal is used, (Delta^-1 + H_S^-1)^-1 being taken for diag(E) with
+E_l = Delta_l / (1 + Delta_l (H_S^-1)_ll), and for a row that holds several columns nearly alone, the block of these
+columns. That is exact for quadratic losses if no other scale changes. For pairs of rows, E is the sum of the E of each
+row alone, which reduces all pairs to a few matrix products. Groups of rows are treated set by set, with the diagonal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from foldless.checks import Floats, is_sparse
-from foldless.honest.design import Curvature, Design, Ints, blocks
-from foldless.model.steps import ScaledColumns
+from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
+from foldless.model.steps import ScaledColumns, are_standardised
 
 if TYPE_CHECKING:
     from foldless.honest.removal import LocalModel
 
 VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
-BLOCK = 1 << 17  # entries of a table worked on at a time: fewer and wider products for the pairs, and 1 MB of memory
-KEPT = 1 << 20  # up to this many entries, a table is kept rather than computed twice: 8 MB
+RARE = 1e-3  # above this, rounding cannot make 1 + Delta h vanish, which is at least r^2
+BLOCK = 1 << 18  # entries of a table worked on at a time: fewer and wider products for the pairs, and 2 MB of memory
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
+IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
+NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
+JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
+SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
 # ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
@@ -44,101 +49,185 @@ MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Columns divided by their standard deviation.
+    """Columns divided by their standard deviation: total weight of the rows, means and variances (p,); parts add."""
 
-    `lost` is what is lost with each unit (units, p): the sums over its rows of weight, weight x value and
-    weight x value^2, with standardised values. `total` is the weight of all rows.
-    """
-
-    lost: tuple[Floats, Floats, Floats]
     total: float
+    mean: Floats
+    variance: Floats
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats | None, codes: Ints | None) -> Spread:
-        """From the values (N, p); `weight` is the weight of each row in the standard deviation."""
+    def of(cls, values: Floats, weight: Floats | None = None) -> Spread:
+        """From the values (n, p) and the weight of each row in the standard deviation."""
         c = np.ones(len(values)) if weight is None else weight
         total = float(c.sum())
-        d = values - c @ values / total
-        variance = c @ d**2 / total
-        d /= np.sqrt(np.where(variance > 0, variance, 1.0))
-        first = c[:, None] * d
-        weights, sums, squares = (_per_unit(np.add, part, codes) for part in (c[:, None], first, first * d))
-        # A column that does not vary is not divided by anything: it keeps its scale.
-        return cls((weights, sums, np.where(variance > 0, squares, weights)), total)
+        mean = c @ values / total if total > 0 else np.zeros(values.shape[1])
+        return cls(total, mean, c @ (values - mean) ** 2 / (total or 1.0))
 
-    def ratio(self, sets: Ints) -> Floats:
-        """r^2 (n, p) without each of these sets (n, s) of units: (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
-        lost, first, second = (part[sets].sum(axis=1) for part in self.lost)
+    def __add__(self, other: Spread) -> Spread:
+        total = self.total + other.total
+        share, step = other.total / (total or 1.0), other.mean - self.mean
+        within = (1.0 - share) * self.variance + share * other.variance
+        return Spread(total, self.mean + share * step, within + share * (1.0 - share) * step**2)
+
+    def at(self, part: slice) -> Spread:
+        return Spread(self.total, self.mean[part], self.variance[part])
+
+    def without_row(self, values: Floats, weight: Floats | None) -> Floats:
+        """r^2 (n, p) without each of these rows: W/V - c W/V^2 d^2, V = W - c, d the standardised value."""
+        c = 1.0 if weight is None else weight[:, None]
+        left, varies = self.total - c, self.variance > 0
+        ratio = values - self.mean
+        ratio *= ratio
+        ratio *= np.divide(-self.total, self.variance, out=np.zeros(varies.size), where=varies) * (c / left**2)
+        ratio += self.total / left
+        # A column that does not vary is not divided by anything: it keeps its scale.
+        return ratio if varies.all() else np.where(varies, ratio, 1.0)
+
+    def ratio(self, lost: Floats, first: Floats, second: Floats) -> Floats:
+        """r^2 (n, p) without sets of units (n, s, p): (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
+        lost, first, second = (part.sum(axis=1) for part in (lost, first, second))
         left = self.total - lost
         return np.asarray(np.maximum((self.total - second) / left - (first / left) ** 2, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Columns divided by their range or largest absolute value: a sum of extremes, kept for each unit (units, p)."""
+    """Columns divided by their range or largest absolute value: the three largest values of each side (3, p)."""
 
-    extremes: tuple[Floats, ...]
+    tops: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, values: Floats, ranged: bool, codes: Ints | None) -> Extent:
-        """From the values (N, p)."""
-        sides = (values, -values) if ranged else (np.abs(values),)
-        return cls(tuple(_per_unit(np.maximum, side, codes) for side in sides))
+    def of(cls, *sides: Floats) -> Extent:
+        """From the values (n, p), and where the range counts, the values with the sign changed."""
+        return cls(tuple(-np.sort(-side, axis=0)[:3] for side in sides))
 
-    def ratio(self, sets: Ints) -> Floats:
-        """The same for an extent, which changes only if the removed units alone hold an extreme."""
-        whole = sum(side.max(axis=0) for side in self.extremes)
-        without = sum(_largest_without(side, sets) for side in self.extremes)
+    def __add__(self, other: Extent) -> Extent:
+        return Extent.of(*(np.vstack(both) for both in zip(self.tops, other.tops, strict=True)))
+
+    def at(self, part: slice) -> Extent:
+        return Extent(tuple(top[:, part] for top in self.tops))
+
+    def sides(self, values: Floats) -> tuple[Floats, ...]:
+        return (values, -values) if len(self.tops) > 1 else (np.abs(values),)
+
+    def without_row(self, values: Floats, weight: Floats | None) -> Floats:
+        """r^2 (n, p) without each of these rows."""
+        return self.ratio(*(side[:, None] for side in self.sides(values)))
+
+    def ratio(self, *sides: Floats) -> Floats:
+        """r^2 (n, p) without sets of units (n, s, p); it changes only if these alone hold an extreme."""
+        whole = np.asarray(sum(top[0] for top in self.tops))
+        near, without = NEAR * np.abs(whole), np.zeros_like(sides[0][:, 0])
+        for top, side in zip(self.tops, sides, strict=True):
+            place = np.zeros(without.shape, dtype=np.intp)
+            for value in -np.sort(-side, axis=1).transpose(1, 0, 2):
+                place += value >= np.take_along_axis(top, place, axis=0) - near
+            without += np.take_along_axis(top, place, axis=0)
         return np.asarray(np.where(whole > 0, without / np.where(whole > 0, whole, 1.0), 1.0) ** 2)
 
 
-def _largest_without(units: Floats, sets: Ints) -> Floats:
-    """Largest entry of each column of (units, p) without each set of units (n, s): shape (n, p)."""
-    few = sets.shape[1] + 1
-    top = np.argpartition(units, -few, axis=0)[-few:]
-    top = np.take_along_axis(top, np.argsort(np.take_along_axis(units, top, axis=0), axis=0), axis=0)
-    largest, *others = np.take_along_axis(units, top, axis=0)
-    for place, value in zip(top[1:], others, strict=True):
-        gone = np.any(sets[:, :, None] == place, axis=1)
-        largest = np.where(gone, largest, value)
-    return np.asarray(largest)
+Scale = Spread | Extent
 
 
-def _per_unit(combine: np.ufunc, values: Floats, codes: Ints | None) -> Floats:
-    """Rows of one group combined into one; the rows themselves without groups."""
-    if codes is None:
-        return values
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Groups of rows, and what each holds of the scales of some columns (units, p)."""
+
+    scale: Scale
+    held: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, scaled: ScaledColumns, values: Floats, codes: Ints) -> Units:
+        """From the values (N, p) of all rows."""
+        scale: Scale = scaled.scale
+        if isinstance(scale, Extent):
+            held = tuple(_per_unit(np.maximum, side, codes) for side in scale.sides(values))
+            return cls(Extent.of(*held), held)
+        c = np.ones((len(values), 1)) if scaled.weight is None else scaled.weight[:, None]
+        d = (values - scale.mean) / np.sqrt(np.where(scale.variance > 0, scale.variance, 1.0))
+        d2 = np.where(scale.variance > 0, d**2, 1.0)  # a column that does not vary keeps its scale
+        return cls(scale, tuple(_per_unit(np.add, part, codes) for part in (c, c * d, c * d2)))
+
+    def ratio(self, sets: Ints) -> Floats:
+        """r^2 (n, p) without each of these sets (n, s) of groups."""
+        return self.scale.ratio(*(part[sets] for part in self.held))
+
+
+def _per_unit(combine: np.ufunc, values: Floats, codes: Ints) -> Floats:
+    """Rows of one group combined into one."""
     order = np.argsort(codes, kind="stable")
     return np.asarray(combine.reduceat(values[order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=0))
 
 
-def scale_of(scaled: ScaledColumns, values: Floats, codes: Ints | None) -> Spread | Extent:
-    """How the scale of some of the columns follows from their values."""
-    if scaled.kind == "sd":
-        return Spread.of(values, scaled.weight, codes)
-    return Extent.of(values, scaled.kind == "range", codes)
+# ---- How the scale of the columns follows from their values: in blocks of rows, whose parts add.
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Scales of each of the scaled columns, and once more with the sample weights, if there are any; parts add."""
+
+    scales: tuple[Scale, ...]
+
+    @classmethod
+    def of(cls, X: Any, weight: Floats | None, *, scaled: tuple[ScaledColumns, ...]) -> Measured:
+        """From some rows X and their weights."""
+        values = [(part.kind, dense(X[:, part.columns])) for part in scaled]
+        return cls(tuple(_scale(*each, c) for c in (None, weight)[: 1 + (weight is not None)] for each in values))
+
+    def __add__(self, other: Measured) -> Measured:
+        return Measured(tuple(a + b for a, b in zip(self.scales, other.scales, strict=True)))  # type: ignore[operator]
+
+    def chosen(self, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
+        """The columns with their scales, weighted where that gives unit variance; less those not `given` after all."""
+        out = [replace(part, scale=scale) for part, scale in zip(scaled, self.scales, strict=False)]
+        for k, scale in enumerate(self.scales[len(scaled) :]):
+            if isinstance(scale, Spread) and np.allclose(scale.variance[scale.variance > 0], 1.0):
+                out[k] = replace(scaled[k], scale=scale, weight=weight)
+        return tuple(p for p in out if not p.given or are_standardised(p.scale.mean, p.scale.variance, p.scale.total))
+
+
+def measured(X: Any, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
+    """The scaled columns of a matrix in memory, with their scales."""
+    parts = blocks(X.shape[0], X.shape[1], BLOCK)
+    each = (Measured.of(X[part], None if weight is None else weight[part], scaled=scaled) for part in parts)
+    return reduce(add, each).chosen(scaled, weight)
+
+
+def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
+    if kind == "sd":
+        return Spread.of(values, weight)
+    return Extent.of(values, -values) if kind == "range" else Extent.of(np.abs(values))
+
+
+def dense(values: Any) -> Floats:
+    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
 
 
 # ---- The fit, seen from its columns.
 
 
+def lifted(design: Design, values: Floats, centred: bool) -> Floats:
+    """Q' (k, p) with A = L Q' for some columns A of X (N, p) and a design L of the row space, pivot rows on top."""
+    top = np.asarray(design.pivots)[: design.matrix.shape[1]]
+    A = values[top] - values.mean(axis=0) if centred else values[top]
+    return np.asarray(solve_triangular(design.matrix[top], A, lower=True))
+
+
+def change_without_row(X: Any, scaled: tuple[ScaledColumns, ...], rows: slice) -> Floats:
+    """r^2 - 1 of all columns (rows, P), each row removed alone; 0 for a column that vanishes, as its weight has."""
+    values = dense(X[rows])
+    change = np.zeros(values.shape)
+    for part in scaled:
+        weight = None if part.weight is None else part.weight[rows]
+        change[:, part.columns] = part.scale.without_row(values[:, part.columns], weight) - 1.0
+    return np.where(change < VANISHED - 1.0, 0.0, change)
+
+
 @dataclass(frozen=True, eq=False)
 class Rescaling:
-    """A fit whose columns went through scalers.
+    """A fit to the columns of X after scalers: penalty `lam`, weights `coef` in the coordinates of the design.
 
-    Attributes
-    ----------
-    X : matrix of shape (N, P)
-        The columns after the scalers.
-    scaled : tuple of ScaledColumns
-        Which of them, and by what they were divided.
-    lam : float
-        Penalty at the optimum.
-    coef : ndarray of shape (k,)
-        Weights there, in the coordinates of the design.
-    D : ndarray of shape (N,)
-        Curvatures of the losses there.
-    design, curvature : the rows, and the inverse Hessian
+    `D` (N,) are the curvatures of the losses, and `curvature` is the inverse Hessian.
     """
 
     X: Any
@@ -150,71 +239,138 @@ class Rescaling:
     curvature: Curvature
 
     @cached_property
-    def _lifted(self) -> tuple[Floats, Floats]:
-        """Rows of M (N, k), and w (k,), as combinations of the pivot rows of a design of the row space."""
-        root, matrix, pivots = self.curvature.root, self.design.matrix, self._pivots
-        seen = self.design.rows(slice(None), self.curvature.centre) @ root @ root.T
-        both = solve_triangular(matrix[pivots], np.vstack([seen, self.coef]).T, lower=True, trans="T").T
-        return both[:-1], both[-1]
+    def _reach(self) -> Floats:
+        """A H^-1 of all rows, in the coordinates of the design."""
+        root = self.curvature.root
+        return np.asarray(self.design.rows(slice(None), self.curvature.centre) @ root @ root.T)
+
+    def without_rows(self) -> Rescaling:
+        """What is needed to call it on rows that are not in memory."""
+        marked = (replace(part, weight=None if part.weight is None else part.weight[:0]) for part in self.scaled)
+        return replace(self, X=None, scaled=tuple(marked), D=self.D[:0], design=Design(None))
+
+    def __call__(self, rows: Floats, seen: Floats, diagonal: Floats, g: Floats, D: Floats, weight: Floats) -> Floats:
+        """What is added to the shift of rows removed alone: centred rows, as seen through the root, g, D, weights."""
+        total, centre, own = self.curvature.total, self.curvature.centre, np.zeros((2, len(rows)))
+        slack = 1.0 - np.minimum((diagonal + (0.0 if centre is None else 1.0 / total)) * D, MAX_LEVERAGE)
+        for part in blocks(len(rows), rows.shape[1], IN_CACHE):
+            values = rows[part] if centre is None else rows[part] + centre
+            for scaled in self.scaled:
+                columns = self._of_columns(scaled, values, seen[part])
+                own[:, part] += columns.table(D[part] / slack[part], weight[part]).own()
+        return added_alone(own[0], own[1], g / slack, slack)
 
     @property
-    def _pivots(self) -> Ints:
-        return np.asarray(self.design.pivots)[: self.design.matrix.shape[1]]
+    def weight(self) -> Floats:
+        """Weights of the rows in the scales; anything where no scale has weights."""
+        return next((part.weight for part in self.scaled if part.weight is not None), self.D)
 
-    def columns(self, B: Floats, rows: Ints, codes: Ints | None = None) -> Iterator[Columns]:
-        """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian.
-
-        Rows are removed one by one, or in groups `codes` (N,).
-        """
+    def columns(self, B: Floats, rows: Ints) -> Iterator[Columns]:
+        """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian."""
         seen = B[:, : self.curvature.root.shape[1]]
+        own = self.design.rows(rows, None) if self.design.pivots is None else None
         for scaled in self.scaled:
-            start = scaled.columns.start
             for part in blocks(scaled.width, rows.size, BLOCK):
-                at = slice(start + part.start, start + part.stop)
-                values = self.X[:, at]
-                values = np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
-                inner = self._own(at, seen) if self.design.pivots is None else self._of_row_space(values, rows)
-                yield Columns(scale_of(scaled, values, codes), *inner, self.lam)
+                at = slice(scaled.columns.start + part.start, scaled.columns.start + part.stop)
+                of_part = replace(scaled, columns=at, scale=scaled.scale.at(part))
+                yield self._of_row_space(of_part, rows) if own is None else self._of_columns(of_part, own, seen)
 
-    def _own(self, at: slice, seen: Floats) -> tuple[Floats, Floats, Floats]:
-        """w, M and h where the coordinates of the design are the columns."""
+    def of_groups(self, B: Floats, rows: Ints, codes: Ints) -> list[tuple[Columns, Units]]:
+        """The same, and what each group of rows `codes` (N,) holds of their scales."""
+        return [(c, Units.of(c.scaled, dense(self.X[:, c.scaled.columns]), codes)) for c in self.columns(B, rows)]
+
+    def _of_columns(self, scaled: ScaledColumns, values: Floats, seen: Floats) -> Columns:
+        """Where the coordinates of the design are the columns; from some rows, and these seen through the root."""
+        at = scaled.columns
         root = self.curvature.root[at]
-        return self.coef[at], seen @ root.T, np.einsum("ij,ij->i", root, root)
+        h = np.einsum("ij,ij->i", root, root)
+        return Columns(scaled, values[:, at], self.coef[at], seen @ root.T, h, lambda J: root[J] @ root[J].T, self.lam)
 
-    def _of_row_space(self, values: Floats, rows: Ints) -> tuple[Floats, Floats, Floats]:
-        """The same from A = L Q', Q' = L_top^-1 A_top with the pivot rows on top; diag(X'D A H^-1) + lam h = 1."""
-        top = values[self._pivots]
-        if self.curvature.centre is not None:
-            top = top - values.mean(axis=0)
-        lifted, coef = self._lifted
-        M = lifted @ top
-        used = np.minimum(np.einsum("ij,ij->j", self.D[:, None] * values, M), 1.0)
-        return coef @ top, M[rows], (1.0 - used) / self.lam
+    def _of_row_space(self, scaled: ScaledColumns, rows: Ints) -> Columns:
+        """From A = L Q' and X'D A H^-1 + lam H^-1 = I."""
+        values = dense(self.X[:, scaled.columns])
+        Q = lifted(self.design, values, self.curvature.centre is not None)
+        M, weighted = self._reach @ Q, self.D[:, None] * values
+        used = np.minimum(np.einsum("ij,ij->j", weighted, M), 1.0)
+
+        def inverse(J: Ints) -> Floats:
+            return np.asarray((np.eye(J.size) - weighted[:, J].T @ M[:, J]) / self.lam)
+
+        return Columns(scaled, values[rows], self.coef @ Q, M[rows], (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Some columns of X: `scale`, weights `w` (p,), influence `M` (rows, p), `h` = diag H^-1 (p,), and the penalty."""
+    """Some scaled columns of X: their `values` (rows, p) in some rows, and how these rows see them.
 
-    scale: Spread | Extent
+    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1, and `inverse` gives the block
+    of H^-1 at some of the columns; `lam` is the penalty.
+    """
+
+    scaled: ScaledColumns
+    values: Floats
     w: Floats
     M: Floats
     h: Floats
+    inverse: Callable[[Ints], Floats]
     lam: float
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
         change = self.lam * (ratio - 1.0)
-        return np.asarray(np.where(ratio < VANISHED, 0.0, change / np.maximum(1.0 + change * h, VANISHED)))
+        slack = 1.0 + change * h
+        if (rare := ratio < RARE).any():
+            change[ratio < VANISHED] = 0.0
+            slack[rare] = np.maximum(slack[rare], VANISHED)
+        return np.asarray(np.divide(change, slack, out=change))
+
+    def table(self, curvature_alone: Floats, weight: Floats) -> Table:
+        """What removing each row on its own changes; `weight` are the weights of these rows in weighted scales."""
+        ratio = self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight)
+        h = self.h + curvature_alone[:, None] * self.M**2  # without the row
+        E, falls = self.effective(h, ratio), ratio < 1.0 - JOINT
+        several = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
+        joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in several)
+        return Table(self.w, self.M, E, ratio, joint)
+
+    def _joint(self, i: int, ratio: Floats, E: Floats, curvature_alone: float) -> tuple[int, Ints, Floats]:
+        """Row i, the columns that it nearly holds alone, and what E is there, beyond its diagonal."""
+        falling = np.where(ratio < VANISHED, 1.0, ratio)
+        J = np.argsort(falling)[:MOST_JOINT]
+        J = J[falling[J] < 1.0 - JOINT]
+        change, M = self.lam * (ratio[J] - 1.0), self.M[i, J]
+        inverse = self.inverse(J) + curvature_alone * np.outer(M, M)
+        block = np.linalg.solve(np.eye(J.size) + change[:, None] * inverse, np.diag(change))
+        return i, J, np.asarray(block - np.diag(E[J]))
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p)."""
+    """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p).
+
+    `ratio` is r^2; `joint` holds rows whose E is not diagonal: the row, its columns, and the block to be added there.
+    """
 
     w: Floats
     M: Floats
     E: Floats
+    ratio: Floats
+    joint: tuple[tuple[int, Ints, Floats], ...]
+
+    @cached_property
+    def active(self) -> Bools:
+        """The rows that act on their partners."""
+        return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
+
+    def own(self) -> tuple[Floats, Floats]:
+        """M_i E_i w and M_i E_i M_i' of every row."""
+        ME = self.M * self.E
+        along, across = ME @ self.w, np.einsum("ij,ij->i", ME, self.M)
+        for i, J, block in self.joint:
+            pull = self.M[i, J] @ block
+            along[i] += pull @ self.w[J]
+            across[i] += pull @ self.M[i, J]
+        return along, across
 
 
 # ---- A penalised intercept (liblinear) after a scaler that centres.
@@ -234,19 +390,24 @@ def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: fl
 
     (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
     """
-    root, e = curvature.root, np.zeros(design.matrix.shape[1])
+    root, e = curvature.root, np.zeros(len(curvature.root))
     if design.pivots is None:
         e[-1] = 1.0
     else:  # all rows together are a multiple of e, so it lies in the row space
         top = design.matrix[design.pivots[: e.size]]
         e = solve_triangular(top, np.full(e.size, constant), lower=True)
     f = root @ (root.T @ e)
-    left = constant * float(D @ design.scores(f))  # 1 - lam e'H^-1 e, without the subtraction
+    left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
     f *= np.sqrt(lam / left) if left > 0 else 0.0
     return Curvature(np.hstack([root, f[:, None]]), None, np.inf)
 
 
 # ---- What to add to the scores of single rows, and of pairs.
+
+
+def added_alone(along: Floats, across: Floats, slope_alone: Floats, slack: Floats) -> Floats:
+    """For z_i(-i), of every row: -M_i E_i (w + M_i' u_i) / (1 - h_i), u_i = g_i / (1 - h_i)."""
+    return np.asarray(-(along + across * slope_alone) / slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,50 +418,61 @@ class Corrections:
     model: LocalModel
     rows: Ints
 
-    def tables(self) -> Iterable[Table]:
+    @cached_property
+    def tables(self) -> list[Table]:
         """The scaled columns, some at a time."""
-        width = sum(scaled.width for scaled in self.rescaling.scaled)
-        return self._kept if width * self.rows.size <= KEPT else self._made()
+        weight, d = self.rescaling.weight[self.rows], self.model.curvature_alone
+        return [columns.table(d, weight) for columns in self.rescaling.columns(self.model.B, self.rows)]
 
     @cached_property
-    def _kept(self) -> list[Table]:
-        return list(self._made())
-
-    def _made(self) -> Iterator[Table]:
-        for columns in self.rescaling.columns(self.model.B, self.rows):
-            h = columns.h + self.model.curvature_alone[:, None] * columns.M**2  # without the row
-            yield Table(columns.w, columns.M, columns.effective(h, columns.scale.ratio(self.rows[:, None])))
-
-    @cached_property
-    def own(self) -> tuple[Floats, Floats]:
+    def own(self) -> Floats:
         """M_i E_i w and M_i E_i M_i' of every row."""
-        along, across = np.zeros(self.rows.size), np.zeros(self.rows.size)
-        for table in self.tables():
-            ME = table.M * table.E
-            along += ME @ table.w
-            across += np.einsum("ij,ij->i", ME, table.M)
-        return along, across
+        return np.asarray(np.sum([table.own() for table in self.tables], axis=0))
 
     def single(self) -> Floats:
-        """For z_i(-i), of every row: -M_i E_i (w + M_i' u_i) / (1 - h_i), u_i = g_i / (1 - h_i)."""
-        along, across = self.own
-        return np.asarray(-(along + across * self.model.slope_alone) / self.model.slack)
+        return added_alone(self.own[0], self.own[1], self.model.slope_alone, self.model.slack)
 
-    def pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
-        """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, with G and the slopes u of `removal`."""
-        iw, jw, ij, ii, jj = np.zeros((5, i.size, j.size))
-        for table in self.tables():
-            M, E, Mw = table.M, table.E, table.M * table.w
-            ME, M2, Ei, Ej = M * E, M * M, E[i], E[j].T
-            iw += Mw[i] @ Ej
-            jw += Ei @ Mw[j].T
-            ij += ME[i] @ M[j].T + M[i] @ ME[j].T
-            ii += M2[i] @ Ej
-            jj += Ei @ M2[j].T
+    def pairs(self, i: Ints, j: Ints, slopes: Callable[..., tuple[Floats, ...]]) -> tuple[Floats, Floats]:
+        """For z_i(-ij) and z_j(-ij), (i, j) each; places among `rows`, and `slopes` as `removal.pair_slopes`.
+
+        Of two rows that both change the scales slightly, neither acts on the other.
+        """
+        alone, active = self.single(), np.any([table.active for table in self.tables], axis=0)
+        of_i, of_j = np.empty((2, i.size, j.size))
+        of_i[:], of_j[:] = alone[i, None], alone[j]
+        strong, weak = np.flatnonzero(active[i]), np.flatnonzero(~active[i])
+        for first, second in ((strong, np.arange(j.size)), (weak, np.flatnonzero(active[j]))):
+            for part in blocks(second.size if first.size else 0, first.size, IN_CACHE):
+                places = np.ix_(first, second[part])
+                at = i[first], j[second[part]]
+                of_i[places], of_j[places] = self._pairs(*at, *slopes(*at))
+        return of_i, of_j
+
+    def _pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
+        (iw, ii, ij), (jw, jj, ji) = np.zeros((3, i.size, j.size)), np.zeros((3, j.size, i.size))
+        for table in self.tables:
+            _act(table, i, j, iw, ii, ij)
+            _act(table, j, i, jw, jj, ji)
         along, across = self.own
+        ij = ij + ji.T
         felt_i = along[i, None] + iw + (across[i, None] + ii) * ui + ij * uj  # M_i (E_i + E_j) w_S
-        felt_j = along[j] + jw + (across[j] + jj) * uj + ij * ui
+        felt_j = along[j] + jw.T + (across[j] + jj.T) * uj + ij * ui
         pull_i, pull_j = G * self.model.curvature_alone[j], G * self.model.curvature_alone[i, None]
         det = np.maximum(1.0 - pull_i * pull_j, MIN_DETERMINANT)
         slack = self.model.slack
         return -(felt_i + pull_i * felt_j) / (det * slack[i, None]), -(felt_j + pull_j * felt_i) / (det * slack[j])
+
+
+def _act(table: Table, i: Ints, j: Ints, w: Floats, square: Floats, cross: Floats) -> None:
+    """Add M_i E_j w, M_i E_j M_i' and M_i E_j M_j', all (i, j), of the rows j that change a scale."""
+    M, at = table.M[i], np.flatnonzero(table.active[j])
+    E = table.E[j[at]]
+    w[:, at] += (M * table.w) @ E.T
+    square[:, at] += (M * M) @ E.T
+    cross[:, at] += M @ (table.M[j[at]] * E).T
+    for row, J, block in table.joint:
+        for place in np.flatnonzero(j == row):
+            pull = M[:, J] @ block
+            w[:, place] += pull @ table.w[J]
+            square[:, place] += np.einsum("ij,ij->i", pull, M[:, J])
+            cross[:, place] += pull @ table.M[row, J]

@@ -54,20 +54,20 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         refuse_unless_tall(view)
     objective = describe(view, weight)
     if objective is not None:
-        return _with_objective(view, with_balance(objective, view, weight), rows, codes)
+        return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
     if streamed:
         raise refuse_surrogate(_named(view))
     problem, match = surrogate_problem(view, weight)
     return removed_from(problem, rows, codes, surrogate_provenance(view, match, _stand_in(view, match)))
 
 
-def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None) -> Removed:
+def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None, weight: Any) -> Removed:
     design: Any = None
     kept = on_kept_balance(objective, codes)
     if kept:
         objective = replace(objective, balance=None)
     if isinstance(objective.X, LazyMatrix):
-        objective, design = streamed_design(objective, rows)
+        objective, design = streamed_design(objective, rows, weight)
     design, plain = optimum(objective, design)
     best = nearest_on_path(objective, design, plain)
     problem = problem_at(view.labels.positive, objective, design, best)

@@ -29,7 +29,8 @@ from foldless.honest.families import (
     strength,
     trains_as_its_class,
 )
-from foldless.model.steps import sklearn_names
+from foldless.honest.scaling import VANISHED, change_without_row, dense, lifted, measured
+from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.model.view import LinearView
 
 TINY = float(np.finfo(float).tiny)
@@ -51,6 +52,7 @@ class Softmax:
     mass : ndarray of shape (N,)
         C x sample weight x class weight of each row.
     n_classes : int
+    X, scaled : the columns, and those of them whose scaler leaves with the rows
     """
 
     design: Design
@@ -58,6 +60,8 @@ class Softmax:
     codes: Ints
     mass: Floats
     n_classes: int
+    X: Any = None
+    scaled: tuple[ScaledColumns, ...] = ()
 
     @property
     def width(self) -> int:
@@ -276,7 +280,8 @@ def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax,
     mass = C * row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     design = build_design(view.X, constant=0.0, free_intercept=intercept)
     centre = design.mean(np.ones(view.codes.size)) if intercept else None
-    problem = Softmax(design, centre, view.codes, mass, K)
+    scaled = measured(view.X, view.scaled, sample_weight) if view.scaled else ()
+    problem = Softmax(design, centre, view.codes, mass, K, view.X, scaled)
     return problem, softmax_optimum(problem, _fitted(problem, view))
 
 
@@ -310,6 +315,8 @@ class Removal:
         self.alone = z + shift
         self.exposure = np.einsum("ikl,ikl->i", self._T @ own, self._T)
         self.impact = np.einsum("ik,ik->i", self._s, shift)
+        if problem.scaled:
+            self.alone = self.alone + self._of_scaler(solution.coef)
 
     def pairs(self, rows: Ints) -> Floats:
         """Decision values (K, m, m) of row i without i and j, for all pairs of `rows`, two classes at a time."""
@@ -327,6 +334,27 @@ class Removal:
                 out[:, first[:, None], second] = alone[:, first, None] + move1
                 out[:, second[:, None], first] = alone[:, second, None] + move0.transpose(0, 2, 1)
         return out
+
+    def _of_scaler(self, coef: Floats) -> Floats:
+        """What the scaler adds to the decision values of each row without it, (N, K): `foldless.honest.scaling`.
+
+        Of the block of H_S^-1 at a column, which is K x K, the mean over directions that change probabilities is used.
+        """
+        problem, r = self._problem, self._problem.design.matrix.shape[1]
+        N, K = self.alone.shape
+        wide, inverse = problem.design.pivots is not None, self._inverse[:, :, :, :r]
+        of_columns = lifted(problem.design, dense(problem.X), problem.centre is not None) if wide else np.eye(r)
+        S = (np.einsum("krks->rs", inverse[:, :r]) - inverse[:, :r].sum(axis=(0, 2)) / K) / (K - 1)
+        h = np.einsum("rp,rp->p", of_columns, S @ of_columns) + 1.0 - np.sum(of_columns**2, axis=0)
+        w, added = coef[:r].T @ of_columns, np.empty((N, K))
+        for part in blocks(N, K * K * h.size, ROWS_IN_CACHE):
+            M = np.einsum("ir,krms->ikms", problem.rows(part), inverse, optimize=True) @ of_columns
+            change = change_without_row(problem.X, problem.scaled, part)
+            own = np.einsum("ikmp,ikl,ilmp->ip", M, self._C[part], M, optimize=True) / (K - 1)
+            E = change / np.maximum(1.0 + change * (h + own), VANISHED)
+            moved = w + np.einsum("ikmp,ik->imp", M, self._s[part])
+            added[part] = -np.einsum("ikl,ilmp,imp,ip->ik", self._T[part], M, moved, E, optimize=True)
+        return added
 
     def _own(self) -> Floats:
         """G_ii, shape (N, K, K)."""

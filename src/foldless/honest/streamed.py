@@ -7,7 +7,7 @@ in-memory method. A fit that is not at its optimum costs three more passes for e
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,6 +19,8 @@ from foldless.checks import Array, Floats
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, Ints, with_constant
 from foldless.honest.families import Loss, Objective
+from foldless.honest.scaling import Measured
+from foldless.model.steps import ScaledColumns
 from foldless.tables.block import Block
 from foldless.tables.matrix import LazyMatrix, Rows
 from foldless.tables.sums import finite_block_scores
@@ -80,12 +82,13 @@ class WeightedSums:
 
 @dataclass(frozen=True, eq=False)
 class FirstPass:
-    """Scores without intercept, curvature, slopes, the rows to be kept, and the largest number in X."""
+    """Scores without intercept, curvature, slopes, the rows to be kept, the scales, and the largest number in X."""
 
     linear: Rows
     curvature: WeightedSums
     back: Floats
     kept: Rows
+    scales: Measured
     size: float
 
     def __add__(self, other: FirstPass) -> FirstPass:
@@ -94,6 +97,7 @@ class FirstPass:
             self.curvature + other.curvature,
             self.back + other.back,
             self.kept + other.kept,
+            self.scales + other.scales,
             max(self.size, other.size),
         )
 
@@ -103,11 +107,13 @@ def _first_pass(
     target: Floats,
     weight: Floats,
     wanted: Array,
+    sample_weight: Floats | None = None,
     *,
     weights: Floats,
     intercept: float,
     loss: Loss,
     constant: float,
+    scaled: tuple[ScaledColumns, ...],
 ) -> FirstPass:
     """What `FirstPass` takes from a block of rows; `loss` is the kind of loss, `constant` a column to append."""
     linear = finite_block_scores(block, weights)
@@ -121,6 +127,7 @@ def _first_pass(
         WeightedSums.of(rows.matrix, loss.curvature(scores)),
         rows.back(loss.gradient(scores), None),
         Rows((rows.rows(np.flatnonzero(wanted), None),)),
+        Measured.of(block.X, sample_weight, scaled=scaled),
         size,
     )
 
@@ -135,6 +142,7 @@ class StreamedDesign:
     kept: Floats
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
     known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
+    known_rows: list[tuple[Ints, Floats]] = field(default_factory=list)
     pivots: None = None
     is_large: ClassVar[bool] = False  # time goes into reading
 
@@ -165,18 +173,18 @@ class StreamedDesign:
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
         """The rows that were kept; one pass if other rows are requested."""
-        if np.array_equal(index, self.kept_index):
-            rows = self.kept
-        else:
+        rows = _known([(self.kept_index, self.kept), *self.known_rows], index)
+        if rows is None:
             wanted = np.zeros(self.n_rows, dtype=bool)
             wanted[index] = True
             rows = self.matrix.total(partial(_rows_at, constant=self.constant), wanted).joined()
-        return rows if centre is None else rows - centre
+            self.known_rows[:] = [(index, rows)]
+        return np.asarray(rows if centre is None else rows - centre)
 
-    def seen_through(self, root: Floats, centre: Floats | None, V: Floats) -> Floats:
-        """Squared length of every row b_i = root' (a_i - centre), and b_i' V: one pass."""
-        statistic = partial(_seen_through, constant=self.constant, root=root, centre=centre, V=V)
-        seen: Floats = self.matrix.total(statistic).joined()
+    def seen_through(self, root: Floats, centre: Floats | None, V: Floats, *more: Any) -> Floats:
+        """`Design.seen_through` of all rows: one pass."""
+        statistic = partial(_seen_through, constant=self.constant, how=(root, centre, V, *more[:1]))
+        seen: Floats = self.matrix.total(statistic, *more[1:]).joined()
         return seen
 
     def scaled(self, factors: Floats) -> StreamedDesign:
@@ -196,8 +204,8 @@ class StreamedDesign:
         return sums
 
 
-def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, StreamedDesign]:
-    """The first pass, and the objective with its scores known."""
+def streamed_design(objective: Objective, rows: Ints, weight: Floats | None) -> tuple[Objective, StreamedDesign]:
+    """The first pass, and the objective with its scores and scales known."""
     matrix, loss = objective.X, objective.loss
     wanted = np.zeros(matrix.shape[0], dtype=bool)
     wanted[rows] = True
@@ -208,8 +216,10 @@ def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, Stream
         intercept=objective.intercept,
         loss=replace(loss, target=none, weight=none),
         constant=objective.constant,
+        scaled=objective.scaled,
     )
-    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted)
+    own = () if weight is None else (weight,)
+    first: FirstPass = matrix.total(statistic, loss.target, loss.weight, wanted, *own)
     linear = first.linear.joined()
     checks.sane_size(np.array([first.size]))
     checks.unequal_scores(linear)
@@ -222,7 +232,8 @@ def streamed_design(objective: Objective, rows: Ints) -> tuple[Objective, Stream
         [(loss.curvature(scores), first.curvature)],
         [(loss.gradient(scores), first.back)],
     )
-    return replace(objective, X=ScoredMatrix(matrix, objective.weights, linear)), design
+    scored = ScoredMatrix(matrix, objective.weights, linear)
+    return replace(objective, X=scored, scaled=first.scales.chosen(objective.scaled, weight)), design
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +272,8 @@ def _weighted(block: Block, d: Floats, *, constant: float) -> WeightedSums:
     return WeightedSums.of(with_constant(block.X, constant), d)
 
 
-def _seen_through(block: Block, *, constant: float, root: Floats, centre: Floats | None, V: Floats) -> Rows:
-    return Rows((Design(with_constant(block.X, constant)).seen_through(root, centre, V),))
+def _seen_through(block: Block, *vectors: Floats, constant: float, how: Any) -> Rows:
+    return Rows((Design(with_constant(block.X, constant)).seen_through(*how, *vectors),))
 
 
 def _rows_at(block: Block, wanted: Array, *, constant: float) -> Rows:
@@ -274,5 +285,5 @@ def _size(X: Any) -> float:
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
-def _known(pairs: list[tuple[Floats, Any]], key: Floats) -> Any:
+def _known(pairs: Iterable[tuple[Array, Any]], key: Array) -> Any:
     return next((value for known, value in pairs if np.array_equal(known, key)), None)

@@ -99,7 +99,8 @@ class ScaledColumns:
     """Columns that a scaler divided by their standard deviation ("sd"), their range or their largest size.
 
     `centred` says whether it also took off their means, `weight` holds the weights of the rows in its statistics, and
-    `given` is True where no scaler is known, but the columns came standardised.
+    `given` is True where no scaler is known, but the columns came standardised. `scale` says how their scale follows
+    from the rows (`foldless.honest.scaling`).
     """
 
     columns: slice
@@ -107,6 +108,7 @@ class ScaledColumns:
     centred: bool = False
     weight: Floats | None = None
     given: bool = False
+    scale: Any = None
 
     @property
     def width(self) -> int:
@@ -157,10 +159,15 @@ def _looks_standardised(X: Any) -> bool:
         return False
     with np.errstate(all="ignore"):  # numbers of any size, and those that are not finite, are reported elsewhere
         means, squares = X.mean(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
+    return are_standardised(means, squares / len(X), len(X))
+
+
+def are_standardised(means: Floats, squares: Floats, n: float) -> bool:
+    """The same from means, of the columns and of their squares, over n rows."""
     if not np.all(np.abs(means) <= STANDARDISED):
         return False
     squares = squares[squares > 0]
-    return bool(squares.size) and any(np.all(np.abs(squares / n - 1) < STANDARDISED) for n in (len(X), len(X) - 1))
+    return bool(squares.size) and any(np.all(np.abs(squares * n / m - 1) < STANDARDISED) for m in (n, n - 1))
 
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}

@@ -15,7 +15,7 @@ import numpy as np
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.model.pullback import unfold
-from foldless.model.steps import Steps, is_estimator
+from foldless.model.steps import ScaledColumns, Steps, is_estimator
 from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
 from foldless.tables.block import Block, no_rows
@@ -47,7 +47,9 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), partial(_applied, steps))
     codes, classes = codes_of(labels)
     notes = _valid_notes(view.notes, source, first)
-    return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=())
+    # Whether columns came standardised is known once all rows have been read.
+    scaled = view.scaled if steps else (ScaledColumns(slice(0, view.X.shape[1]), "sd", centred=True, given=True),)
+    return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=scaled)
 
 
 def device_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
