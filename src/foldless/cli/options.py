@@ -144,9 +144,20 @@ class CommandOptions:
     )
     standardize: bool = option("Scale columns to unit variance.", flag="--standardize/--no-standardize", default=True)
     log: bool = option("Use log(1 + x) of the columns, as for counts and intensities.", is_flag=True)
+    na: tuple[str, ...] = option(
+        "A value that stands for a missing one, such as -9 or unknown; several times if need be.",
+        multiple=True,
+        metavar="VALUE",
+    )
+    censored: str | None = option(
+        "Take '<1.0' for half of the limit, or for the limit; '>90' is the limit in both cases.",
+        type=click.Choice(["half", "limit"]),
+    )
     strict: bool = option("Refuse text and missing values instead of preparing them.", is_flag=True)
     keep: tuple[str, ...] = option(
-        "A column to use although it has many texts, or looks like a subject's number.", multiple=True, **COLUMN
+        "A column to use although it has many texts (a category each), or looks like a subject's number.",
+        multiple=True,
+        **COLUMN,
     )
     impute: str | None = option("With --strict: fill missing numbers with medians.", type=click.Choice(["median"]))
     one_hot: bool = option("With --strict: turn columns of text into one column per value.", is_flag=True)

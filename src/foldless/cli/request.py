@@ -15,10 +15,10 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import columns
-from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, positive_of, roles_of
+from foldless.cli.columns import Roles, chosen_label, labels_of, positive_of, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
-from foldless.cli.preparing import Prepared, Subjects, find_subjects, prepared
+from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
 from foldless.tables import files
 from foldless.tables.files import sheet
@@ -206,12 +206,19 @@ def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -
 
 def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Request:
     """Read the file, find its subjects, prepare its columns, refuse what cannot be used, and describe what is left."""
+    able = saved is not None
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
+        whole = source.column(roles.target)
+        target, lines = columns.with_one_spelling(emptied(whole, options.na), roles.target, options.strict, able)
+        if target.null_count() and not options.strict:
+            source, target = sheet.Excerpt.of(source, target.is_not_null()), target.drop_nulls()
+            lines.append(f"{counted(len(whole) - len(target), 'row')} without a class left out")
         features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, options.file)
         loaded = source.load(features)
-        y = labels_of(source.column(roles.target), roles.target)
-        able = saved is not None
+        refuse_absent(options.na, loaded, whole)
+        loaded, told = as_told(loaded, features, options)
+        y = labels_of(target, roles.target)
         found = Subjects() if able else find_subjects(loaded, features, y, options)
         options, line = _with_subjects(source, options, found, len(set(y.tolist())) == 2)
         roles = replace(roles, groups=options.groups, id=options.id)
@@ -220,13 +227,13 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         loaded, features = ready.loaded, ready.features
         look = columns.look_at_numbers(loaded.X, y)
         columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
-        notes = [*_notes(source, roles), *unused, *notes_on_labels(y, roles.target)]
+        notes = [*_notes(source, roles), *unused]
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
     framed = loaded.texts or ready.indicated or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
-    done, steps = "; ".join(filter(None, (line, ready.words))), _steps(options, ready)
+    done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
     request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done)
     if groups is not None:
         request.two_classes_only("--groups")

@@ -7,7 +7,7 @@ import re
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +185,27 @@ class Sheet(ABC):
     @abstractmethod
     def load(self, names: tuple[str, ...]) -> Loaded:
         """Several columns, as numbers where they hold numbers."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Excerpt(Sheet):
+    """Some rows of a sheet."""
+
+    whole: Sheet
+    kept: Any  # a polars series of booleans, one per row
+
+    @classmethod
+    def of(cls, whole: Sheet, kept: Any) -> Excerpt:
+        """The rows of the sheet for which `kept` is true."""
+        return cls(**{item.name: getattr(whole, item.name) for item in fields(Sheet)}, whole=whole, kept=kept)
+
+    def column(self, name: str) -> Any:
+        return self.whole.column(name).filter(self.kept)
+
+    def load(self, names: tuple[str, ...]) -> Loaded:
+        loaded = self.whole.load(names)
+        texts = {name: column.filter(self.kept) for name, column in loaded.texts.items()}
+        return replace(loaded, X=loaded.X[self.kept.to_numpy()], texts=texts)
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:

@@ -174,7 +174,8 @@ class TextSheet(Sheet):
             self._fail(one_line(str(err).strip().split("\n")[0]), err)
 
     def _fail(self, reason: str, err: Exception | None = None) -> NoReturn:
-        unclosed = "a quotation mark is opened and never closed" if 'could not parse `"' in reason else None
+        open_quote = 'could not parse `"' in reason or "CSV malformed" in reason  # polars' words for rows that ran on
+        unclosed = "a quotation mark is opened and never closed" if open_quote else None
         why = self._ragged() or unclosed or reason.rstrip(".")
         raise InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
 
