@@ -283,3 +283,31 @@ def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
     assert (strict.exit_code, "is empty in 4 of 180 rows" in strict.stderr) == (2, True)
     coded = written(tmp_path, patient=patient, **{**table, "y": np.where(y == "", "9", np.where(y == "NA", "9", y))})
     assert "4 rows without a class left out" in answer(coded, "--na", "9")["prepared"]
+
+
+# ---- Names of columns and rows
+
+
+def test_findings_name_columns_and_rows(tmp_path):
+    """Two copies of a row, and one-hot columns and numbers that give the label away; on the page as well."""
+    y = np.arange(120) % 2
+    rows = {"id": [f"P{k:03d}" for k in range(120)], "a": RNG.normal(size=120).round(3)}
+    rows |= {"b": RNG.normal(size=120).round(3), "c": RNG.normal(size=120).round(3), "y": y}
+    told = {"told": np.where(y, "x", RNG.choice(["u", "v"], 120)), "known": (y + 0.01 * RNG.normal(size=120)).round(3)}
+    page = tmp_path / "page.html"
+    for name, column in told.items():
+        table = {**rows, name: column}
+        for values in (table["a"], table["b"], table["c"], column):
+            values[50] = values[10]
+        path = written(tmp_path, **table)
+        expected = {"told": "column 'told_x' is the label", "known": "column 'known' alone orders"}[name]
+        for command, more in {"auc": [], "search": [], "plan": [], "compare": ["--models", "logistic,lda"]}.items():
+            notes = " ".join(answer(path, *more, command=command)["notes"])
+            assert expected in notes
+            assert "(for example 'P010', 'P050')" in notes
+            assert notes.count("equal to another in every column") == notes.count("(for example") == 1
+        run("report", path, "--target", "y", "-o", page, "--no-search")
+        text = page.read_text().replace("&#39;", "'")
+        assert expected.capitalize()[:12] in text
+        assert "(for example 'P010', 'P050')" in text
+        assert "numbered from 0" not in text

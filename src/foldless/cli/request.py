@@ -20,6 +20,8 @@ from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
+from foldless.findings.finding import Finding
+from foldless.findings.quick import quick_findings
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
@@ -43,6 +45,7 @@ class Request:
     notes: tuple[str, ...]  # what to know about the reading
     saved: SavedModel | None = None  # a fitted model that takes the place of the one that would be fitted
     prepared: str = ""  # what was done to the table, in one line
+    row_names: Any = None  # what the file calls its rows, where it does
 
     @property
     def labels(self) -> list[Any]:
@@ -145,7 +148,8 @@ class Request:
     def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
         """The analysis of the fitted classifier, or of a given one."""
         model = self.fitted() if model is None else model
-        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **self.how)
+        names = {"feature_names": self.features, "row_names": self.row_names}
+        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **names, **self.how)
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
@@ -164,7 +168,10 @@ class Request:
     def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
         """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
         findings = [finding for finding in analysis.findings if finding.level > 0]
-        notes = self.all_notes(*more)
+        # What the quick checks said of the table is said again by findings of the same name, which looked closer.
+        flagged = {finding.name for finding in findings}
+        said = {finding.note for finding in _quick(analysis) if finding.name in flagged}
+        notes = [note for note in self.all_notes(*more) if note not in said]
         new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {
             "verdict": analysis.verdict,
@@ -185,6 +192,14 @@ class Request:
     @property
     def _group_words(self) -> str:
         return f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"
+
+
+def _quick(analysis: fl.Analysis) -> list[Finding]:
+    """What the quick checks find in the table, with names of columns and rows and without."""
+    rows = analysis.view if analysis.several_classes else analysis.rows
+    groups = None if analysis.several_classes else analysis.leave_one_out.removed.groups
+    both = (analysis.names, replace(analysis.names, features=None, rows=None))
+    return [finding for names in both for finding in quick_findings(rows, names, groups)]
 
 
 def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
@@ -228,13 +243,17 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         look = columns.look_at_numbers(loaded.X, y)
         columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
         notes = [*_notes(source, roles), *unused]
+        named_by = roles.id or next(iter(found.rows), None)
+        row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
     framed = loaded.texts or ready.indicated or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
     done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
-    request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done)
+    request = Request(
+        options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names
+    )
     if groups is not None:
         request.two_classes_only("--groups")
     return request
