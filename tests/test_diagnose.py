@@ -182,7 +182,7 @@ def test_columns_with_heavy_tails_are_named():
 
 @pytest.mark.parametrize(
     ("names", "message"),
-    [({"row_names": ["a"]}, "row_names has 1 names but X has 100 rows"), ({"row_names": "abc"}, "must be a list"),
+    [({"row_names": ["a"]}, "row_names has 1 names but X has 100 rows"), ({"row_names": "abc"}, "has 3 names"),
      ({"feature_names": ["a"]}, "feature_names has 1 names but X has 10 columns")],
 )  # fmt: skip
 def test_names_that_do_not_fit_are_refused(names, message):

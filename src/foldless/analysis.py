@@ -216,8 +216,8 @@ class Analysis:
     @cached_property
     def names(self) -> Names:
         """What columns and rows are called in findings."""
-        o = self.options
-        return Names(self.X, None if self.by_refits else self.estimator, o.feature_names, o.row_names)
+        estimator = None if self.by_refits else self.estimator
+        return Names(self.X, estimator, self.options.feature_names, self.options.row_names)
 
     @cached_property
     def _answers(self) -> _OfTwoClasses | _OfSeveralClasses:
@@ -557,9 +557,8 @@ def analyse(
     >>> a.verdict
     'trust'
     """
-    options = Options(
-        groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress, feature_names, row_names
-    )
+    how = (groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress)
+    options = Options(*how, feature_names, row_names)
     if isinstance(model, Analysis):
         raise InputError("this is an Analysis already: read its answers, such as a.auc.")
     if X is None:

@@ -366,10 +366,7 @@ def feature_names(given: Iterable[str] | None, X: Any) -> list[str] | None:
 
 def row_names(given: Any, X: Any) -> None:
     """Refuse names of rows that are not one for each row of X."""
-    shape = np.shape(X)
-    if given is not None and (not hasattr(given, "__len__") or isinstance(given, str)):
-        raise InputError(f"row_names must be a list with one name per row, got {given!r}.")
-    if given is not None and shape and shape[0] != len(given):
+    if given is not None and (shape := np.shape(X)) and shape[0] != len(given):
         raise InputError(f"row_names has {len(given)} names but X has {shape[0]} rows: they must match.")
 
 

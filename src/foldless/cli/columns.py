@@ -66,11 +66,6 @@ class Look:
     examples: tuple[str, ...]
 
     @property
-    def example(self) -> str:
-        """One of the cells."""
-        return self.examples[0] if self.examples else ""
-
-    @property
     def words(self) -> str:
         """The remark after the name of the column."""
         several = self.examples if self.kind in (LIMIT, WORDS) else self.examples[:1]
@@ -110,10 +105,18 @@ def _are_numbers(column: Any, words: Any, measured: bool) -> bool:
     return bool(column.n_unique() > MOST_LEVELS >= words.n_unique())
 
 
+def unfit(column: Any, marks: Marks) -> tuple[Look, ...]:
+    """What keeps a column of text from being categories: misread numbers, dates, or too many levels."""
+    looks = look_at(column, marks)
+    if looks[0].kind != TEXT:
+        return looks
+    return (replace(looks[0], kind=MANY),) * bool(column.drop_nulls().n_unique() > MOST_LEVELS)
+
+
 def advice(name: str, look: Look, marks: Marks) -> str:
     """What to do about a column of this kind; empty for plain text, which has an option."""
     if look.kind == GROUPED:
-        return _thousands(look.example, marks)
+        return _thousands(look.examples[0], marks)
     if look.kind == DECIMAL and marks.decimal == ".":
         return "use --decimal ',' if all columns use it, else write them all with a point"
     if look.kind == MANY:
@@ -156,11 +159,10 @@ def refuse_unusable(
     """
     rows = len(loaded.X)
     unready = options.strict and not saved
-    looks = [] if saved else [(name, each) for name, t in loaded.texts.items() for each in look_at(t, loaded.marks)]
-    if not unready or options.one_hot:
-        looks = _no_categories([(name, each) for name, each in looks if name not in options.keep], loaded.texts)
-    if not unready:  # words among numbers are gaps
-        looks = [(name, each) for name, each in looks if each.kind != WORDS]
+    as_text = unready and not options.one_hot
+    texts = {} if saved else {name: t for name, t in loaded.texts.items() if as_text or name not in options.keep}
+    looks = [(name, each) for name, t in texts.items() for each in (look_at if as_text else unfit)(t, loaded.marks)]
+    looks = [(name, each) for name, each in looks if unready or each.kind != WORDS]  # which are gaps otherwise
     numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
     empty = numeric & (look.missing == rows)
     partly = numeric & ~empty
@@ -176,24 +178,12 @@ def refuse_unusable(
     problems = {kind: columns for kind, columns in problems.items() if columns}
     if problems:
         ways = {advice(name, each, loaded.marks) for name, each in looks}
-        ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems} | _emptying(looks)
+        ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
+        words = dict.fromkeys(shell_quoted(cell) for _, each in looks if each.kind == WORDS for cell in each.examples)
+        ways |= {f"use {' '.join(f'--na {word}' for word in words)} if that means missing"} if words else set()
         plain = problems.get(TEXT, {}) if options.id is None else {}
         row_names = next((name for name in plain if loaded.texts[name].n_unique() == rows), None)
         raise InputError(_message(problems, ways, options.file, remedy, row_names))
-
-
-def _emptying(looks: list[tuple[str, Look]]) -> set[str]:
-    """The options that turn words among numbers into missing values."""
-    cells = dict.fromkeys(cell for _, each in looks if each.kind == WORDS for cell in each.examples)
-    options = " ".join(f"--na {shell_quoted(cell)}" for cell in cells)
-    return {f"use {options} if that means missing"} if cells else set()
-
-
-def _no_categories(looks: list[tuple[str, Look]], texts: dict[str, Any]) -> list[tuple[str, Look]]:
-    """Those that cannot be categories: misread numbers, dates, and texts with too many levels."""
-    many = {name for name, column in texts.items() if column.drop_nulls().n_unique() > MOST_LEVELS}
-    kinds = [(name, replace(each, kind=MANY) if each.kind == TEXT and name in many else each) for name, each in looks]
-    return [(name, each) for name, each in kinds if each.kind != TEXT]
 
 
 def rows_by_column(counts: Any, names: tuple[str, ...]) -> dict[str, str]:
@@ -214,7 +204,7 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
         ]
         if looks[0].kind == TEXT and looks[0].rows < FEW_TEXTS * (len(column) - column.null_count()):
             notes.append(
-                f"column '{name}' is text only because of '{looks[0].example[:20]}' "
+                f"column '{name}' is text only because of '{looks[0].examples[0][:20]}' "
                 f"({counted(looks[0].rows, 'row')}); each of its numbers became a category of its own."
             )
         if column.null_count():
@@ -327,19 +317,14 @@ def refuse_empty_target(missing: int, rows: int, name: str) -> None:
 
 
 def with_one_spelling(column: Any, name: str, refuse: bool, saved: bool) -> tuple[Any, list[str]]:
-    """Classes that differ in capitals or blanks only as one, in the most frequent spelling; and a line that says so.
-
-    A saved model knows its classes as they were written.
-    """
+    """Classes that differ in capitals or blanks only as one, unless a saved model knows both; and lines that say so."""
     written: dict[str, list[str]] = {}
     for label in column.drop_nulls().value_counts(sort=True).to_series(0).to_list():
         written.setdefault(" ".join(label.casefold().split()), []).append(label)
     several = [alike for alike in written.values() if len(alike) > 1 and not saved]
     if several and refuse:
-        raise InputError(
-            f"classes {listed(several[0])} of the target column '{name}' differ in capitals or blanks only: spell them "
-            f"the same way if they are one class."
-        )
+        what = f"classes {listed(several[0])} of the target column '{name}'"
+        raise InputError(f"{what} differ in capitals or blanks only: spell them the same way.")
     lines = [f"classes {listed(alike)} taken for one, as they differ in capitals or blanks only" for alike in several]
     return column.replace({label: alike[0] for alike in several for label in alike}), lines
 

@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from foldless.cli.columns import DATE, EMPTY, LIMIT, MOST_LEVELS, PATTERNS, TEXT, WORDS, enumerated, look_at
+from foldless.cli.columns import (
+    DATE,
+    EMPTY,
+    LIMIT,
+    MANY,
+    MOST_LEVELS,
+    PATTERNS,
+    TEXT,
+    WORDS,
+    enumerated,
+    look_at,
+    unfit,
+)
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
 from foldless.tables.files.sheet import Loaded, Marks, as_numbers, is_number, parsed
@@ -50,7 +62,7 @@ def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions,
     """Leave out what cannot be used, and find the gaps; with --strict everything stays, to be refused."""
     strays: dict[str, str] = {}
     if not options.strict:
-        loaded, strays = _with_strays_as_gaps(loaded, features, options.keep)
+        loaded, strays = _strays_as_gaps(loaded, features, options.keep)
     left_out = dict.fromkeys(subjects.rows, "names the rows")
     left_out |= {} if options.strict else _useless(loaded, features, options.keep)
     gone = {*left_out, subjects.groups}
@@ -70,9 +82,7 @@ def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions,
     return Prepared(loaded, names, left_out, gaps, often, strays)
 
 
-def _with_strays_as_gaps(
-    loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]
-) -> tuple[Loaded, dict[str, str]]:
+def _strays_as_gaps(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -> tuple[Loaded, dict[str, str]]:
     """Columns of numbers with a few words, such as 'unknown', as numbers; and the words, by column."""
     strays: dict[str, str] = {}
     X, texts = loaded.X, dict(loaded.texts)
@@ -91,17 +101,12 @@ def _useless(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -
     for name, nothing in zip(features, empty, strict=True):
         if name not in loaded.texts:
             useless |= {name: EMPTY} if nothing and name not in useless else {}
-        elif name not in keep and (why := _no_category(loaded.texts[name], loaded.marks)):
-            useless[name] = why
+        elif name not in keep:
+            levels = loaded.texts[name].drop_nulls().n_unique()
+            kind = next((look.kind for look in unfit(loaded.texts[name], loaded.marks)), "") if levels else EMPTY
+            if kind in (DATE, EMPTY, MANY):  # others are misread numbers
+                useless[name] = f"{levels} different texts" if kind == MANY else kind
     return useless
-
-
-def _no_category(column: Any, marks: Marks) -> str | None:
-    levels = column.drop_nulls().n_unique()
-    kind = look_at(column, marks)[0].kind if levels else EMPTY
-    if kind == TEXT:
-        return f"{levels} different texts" if levels > MOST_LEVELS else None
-    return kind if kind in (DATE, EMPTY) else None  # other kinds are numbers, and refused as misread
 
 
 # ---- What the user said about cells: which stand for missing values, and what a limit counts as.
@@ -144,10 +149,9 @@ def _told(rows: dict[str, int], limits: dict[str, str], options: CommandOptions)
 def refuse_absent(na: tuple[str, ...], loaded: Loaded, target: Any) -> None:
     """Refuse a value of --na that occurs nowhere: it would do nothing, and the user thinks that it does."""
     for value in na:
-        number = _numbers((value,))
-        held = bool(number) and bool(np.any(number[0] == loaded.X))
-        texts = () if held else (target, *loaded.texts.values())
-        if not held and all(emptied(t, (value,), loaded.marks).null_count() == t.null_count() for t in texts):
+        texts = (target, *loaded.texts.values())
+        held = any(emptied(t, (value,), loaded.marks).null_count() > t.null_count() for t in texts)
+        if not held and not np.isin(loaded.X, _numbers((value,))).any():
             raise InputError(f"--na: no cell holds '{value}'.")
 
 

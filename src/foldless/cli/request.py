@@ -20,8 +20,7 @@ from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
-from foldless.findings.finding import Finding
-from foldless.findings.quick import quick_findings
+from foldless.findings.quick import quick_notes
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
@@ -168,9 +167,9 @@ class Request:
     def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
         """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
         findings = [finding for finding in analysis.findings if finding.level > 0]
-        # What the quick checks said of the table is said again by findings of the same name, which looked closer.
-        flagged = {finding.name for finding in findings}
-        said = {finding.note for finding in _quick(analysis) if finding.name in flagged}
+        closer = sum(finding.name in ("copies", "leak") for finding in findings)
+        # Findings look closer at the table than the notes on it, which may come without names.
+        said = _on_table(analysis) if closer >= len(analysis.table_notes) else ()
         notes = [note for note in self.all_notes(*more) if note not in said]
         new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {
@@ -194,12 +193,11 @@ class Request:
         return f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"
 
 
-def _quick(analysis: fl.Analysis) -> list[Finding]:
-    """What the quick checks find in the table, with names of columns and rows and without."""
+def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:
+    """The notes on the table, with names of columns and rows and without."""
     rows = analysis.view if analysis.several_classes else analysis.rows
     groups = None if analysis.several_classes else analysis.leave_one_out.removed.groups
-    both = (analysis.names, replace(analysis.names, features=None, rows=None))
-    return [finding for names in both for finding in quick_findings(rows, names, groups)]
+    return analysis.table_notes + quick_notes(rows, replace(analysis.names, features=None, rows=None), groups)
 
 
 def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:

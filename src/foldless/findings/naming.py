@@ -18,15 +18,12 @@ from foldless.words import listed
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Names of the columns that a classifier sees and of the rows, as far as they are known.
-
-    `features` are the names of the columns of X, if X does not hold them; `rows` has one name per row.
-    """
+    """Names of the columns that a classifier sees and of the rows, as far as they are known."""
 
     X: Any = None
     estimator: Any = None  # None for checks of X itself
-    features: Any = None
-    rows: Any = None
+    features: Any = None  # names of the columns of X, if X does not hold them
+    rows: Any = None  # one name per row
 
     def column(self, j: int, M: Any) -> str:
         """Column j of M, which is what the classifier sees."""

@@ -25,16 +25,12 @@ VARIES = 1e-9  # share of a column's variance that is rounding
 
 def quick_notes(view: LinearView | Training, names: Names, groups: Ints | None) -> tuple[str, ...]:
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
-    return tuple(finding.note for finding in quick_findings(view, names, groups) if finding.level > 0)
-
-
-def quick_findings(view: LinearView | Training, names: Names, groups: Ints | None) -> tuple[Finding, ...]:
-    """The findings behind the notes."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
     codes = exact_copies(view.X, groups)
     copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
-    return present(copies_finding(copies, names), label_column(view.X, view.codes, names))
+    findings = present(copies_finding(copies, names), label_column(view.X, view.codes, names))
+    return tuple(finding.note for finding in findings if finding.level > 0)
 
 
 def label_column(M: Any, classes: Any, names: Names) -> Finding | None:

@@ -32,17 +32,17 @@ ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four fo
 
 
 def score_findings(
-    analysis: LeaveOneOut, auc: AUCPosterior, names: Names, sketch: Sketch | None = None
+    loo: LeaveOneOut, auc: AUCPosterior, names: Names, sketch: Sketch | None = None
 ) -> tuple[Finding, ...]:
     """All checks of this file. Given a `sketch` of the rows, the spread of all columns is checked too."""
     return present(
-        *refit_findings(analysis),
-        few_rows(*_fewest(analysis)),
-        worse_than_chance(analysis),
-        perfect_order(analysis, auc),
-        not_normal(analysis),
-        unequal_spread(analysis.removed, sketch),
-        outliers(analysis.removed, auc, names),
+        *refit_findings(loo),
+        few_rows(*_fewest(loo)),
+        worse_than_chance(loo),
+        perfect_order(loo, auc),
+        not_normal(loo),
+        unequal_spread(loo.removed, sketch),
+        outliers(loo.removed, auc, names),
     )
 
 

@@ -15,6 +15,8 @@ import numpy as np
 
 from foldless.errors import InputError
 
+READABLE = "a table as CSV, TSV, Excel, SPSS, Stata, Parquet or .npz"
+
 # ---- How numbers are written: the decimal mark and the mark between thousands, chosen or guessed from the first rows.
 
 # Marks between thousands, by the name that the user gives them; there are several kinds of spaces and apostrophes.
@@ -143,18 +145,20 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Hints:
-    """What the user chose for a text file; None stands for a guess."""
+    """What the user chose for a file; None stands for a guess."""
 
     sep: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
+    sheet: str | None = None
 
-    def refuse(self, path: Path) -> None:
-        """Refuse hints for a file that is not text."""
+    def refuse(self, path: Path, taken: tuple[str, ...] = ()) -> None:
+        """Refuse hints that do not concern this kind of file."""
         for hint in fields(self):
-            if getattr(self, hint.name) is not None:
-                raise InputError(f"--{hint.name} is for text files, and {path} is not one: leave it out.")
+            if getattr(self, hint.name) is not None and hint.name not in taken:
+                kind = "Excel" if hint.name == "sheet" else "text"
+                raise InputError(f"--{hint.name} is for {kind} files, and {path} is not one: leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
