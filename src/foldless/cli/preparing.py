@@ -60,9 +60,7 @@ class Prepared:
 
 def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions, subjects: Subjects) -> Prepared:
     """Leave out what cannot be used, and find the gaps; with --strict everything stays, to be refused."""
-    strays: dict[str, str] = {}
-    if not options.strict:
-        loaded, strays = _strays_as_gaps(loaded, features, options.keep)
+    loaded, strays = (loaded, {}) if options.strict else _strays_as_gaps(loaded, features, options.keep)
     left_out = dict.fromkeys(subjects.rows, "names the rows")
     left_out |= {} if options.strict else _useless(loaded, features, options.keep)
     gone = {*left_out, subjects.groups}

@@ -167,9 +167,9 @@ class Request:
     def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
         """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
         findings = [finding for finding in analysis.findings if finding.level > 0]
-        closer = sum(finding.name in ("copies", "leak") for finding in findings)
         # Findings look closer at the table than the notes on it, which may come without names.
-        said = _on_table(analysis) if closer >= len(analysis.table_notes) else ()
+        closer = len(analysis.table_notes) <= sum(finding.name in ("copies", "leak") for finding in findings)
+        said = _on_table(analysis) if closer else ()
         notes = [note for note in self.all_notes(*more) if note not in said]
         new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {

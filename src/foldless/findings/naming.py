@@ -66,7 +66,7 @@ class Names:
         """Names of the columns that the classifier sees; None if X has none or a step does not name its output."""
         names = self._own
         for _, step in steps_before_y(self.estimator):
-            names = None if names is None else names_after(step, names)
+            names = names and names_after(step, names)
         return names
 
     def _is_of_table(self, j: int, M: Any) -> bool:
