@@ -23,7 +23,8 @@ from data import alternating
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
     # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are.
-    "package lines": 26_000,
+    # 112 more for tables as people have them: limits and words among numbers, names in findings, kinds of files.
+    "package lines": 26_112,
     "package files": 130,
     "studies lines": 7_000,
     "files entered by auc_posterior": 25,

@@ -189,3 +189,125 @@ def test_the_first_line_says_which_class_is_positive(tmp_path):
         assert first.endswith("The positive class is 'case' (by its name).")
     assert answer(path)["positive"] == "case"
     assert answer(path, "--positive", "control")["positive"] == "control"
+
+
+# ---- Numbers with other cells among them
+
+
+def laboratory(folder, **more):
+    """Values of a laboratory with limits, words and codes among them, dates, a town and a grade."""
+    y = np.arange(200) % 2
+    crp = [f"{v:.2f}" for v in np.abs(RNG.normal(size=200) + y) + 1]
+    crp[1:7], crp[20:22], crp[30:33] = ["<1.0"] * 6, [">90"] * 2, ["unknown", "n.d.", "unknown"]
+    age = RNG.integers(20, 80, 200)
+    age[:2] = -9
+    glucose = RNG.normal(100, 15, 200).round(1)
+    glucose[5:8] = 999
+    day = [f"2020-{k % 12 + 1:02d}-{k % 28 + 1:02d}" for k in RNG.permutation(200)]
+    town = [f"T{k}" for k in RNG.integers(0, 30, 200)]
+    grade = np.where(RNG.random(200) < 0.1, "unknown", RNG.integers(1, 4, 200).astype(str))
+    return written(folder, crp=crp, age=age, glucose=glucose, day=day, town=town, grade=grade, **more, y=y)
+
+
+@pytest.mark.parametrize("mode", [[], ["--one-hot"], ["--strict", "--one-hot", "--impute", "median"]])
+def test_no_cell_turns_a_column_of_numbers_into_categories(tmp_path, mode):
+    result = run("auc", laboratory(tmp_path), "--target", "y", *mode)
+    assert result.exit_code == 2
+    assert "limits instead of values in 'crp' (8 rows, such as '<1.0', '>90')" in result.stderr
+    assert "use --censored half or --censored limit" in result.stderr
+    if "--strict" in mode:
+        assert "words among numbers in 'crp' (3 rows, such as 'unknown', 'n.d.'), 'grade'" in result.stderr
+        assert "use --na unknown --na n.d. if that means missing" in result.stderr
+        assert "dates or times in 'day' (200 rows" in result.stderr
+        assert "too many different texts for categories in 'town'" in result.stderr
+        assert "use --keep town" in result.stderr
+
+
+def test_limits_words_and_codes_are_handled_as_the_user_says(tmp_path):
+    path = laboratory(tmp_path)
+    found = answer(path, "--censored", "half")
+    assert found["prepared"].startswith("each limit replaced by half of it: 'crp' (8 rows, such as '<1.0', '>90'); ")
+    assert "words among numbers taken for gaps: 'crp' (3 rows, such as 'unknown', 'n.d.'), 'grade'" in found["prepared"]
+    assert "left out: 'day' (dates or times), 'town' (30 different texts)" in found["prepared"]
+    assert found["classifier"]["one_hot"] == []
+    codes = "'age' (-9 in 2 rows), 'glucose' (999 in 3 rows): if that stands for a missing value, use --na -9 --na 999."
+    assert codes in found["notes"]
+    told = ["--na", "-9", "--na", "999", "--na", "Unknown", "--na", "n.d."]
+    found = answer(path, "--censored", "limit", *told)
+    assert (
+        "taken for missing, as --na says: 'crp' (3 rows), 'age' (2 rows), 'glucose' (3 rows), 'grade'"
+        in found["prepared"]
+    )
+    assert "each limit replaced by its number" in found["prepared"]
+    assert codes not in found["notes"]
+    strict = [*told, "--strict", "--one-hot", "--impute", "median", "--censored", "half", "--drop", "day"]
+    assert answer(path, *strict, "--keep", "town")["classifier"]["one_hot"] == ["town"]
+    typo = run("auc", path, "--target", "y", "--na", "-99")
+    assert (typo.exit_code, "no cell holds '-99'" in typo.stderr) == (2, True)
+
+
+def test_limits_are_the_numbers_that_the_user_would_have_written(tmp_path):
+    """The answer is that of the same table with numbers and empty cells in place of the odd ones."""
+    path = laboratory(tmp_path, decided=np.arange(200) % 3)
+    text = path.read_text().replace("unknown", "").replace("n.d.", "")
+    for how, low in (("half", "0.5"), ("limit", "1.0")):
+        clean = path.with_name("clean.csv")
+        clean.write_text(text.replace("<1.0", low).replace(">90", "90"))
+        assert answer(path, "--censored", how)["auc"] == answer(clean)["auc"]
+
+
+def test_few_levels_with_words_of_their_own_stay_categories(tmp_path):
+    y = np.arange(120) % 2
+    stage = RNG.choice(["1", "2", "3", "3a"], 120)
+    found = answer(written(tmp_path, a=RNG.normal(size=120).round(3), stage=stage, y=y))
+    assert found["classifier"]["one_hot"] == ["stage"]
+
+
+# ---- Rows without a class
+
+
+def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
+    """The answer is that of the table without those rows, groups included; --strict refuses."""
+    table = visits()
+    y = np.array(table["y"], dtype=object)
+    y[[3, 50, 51]], y[100] = "", "NA"
+    patient = table.pop("number")
+    path = written(tmp_path, patient=patient, **{**table, "y": y})
+    found = answer(path)
+    assert "4 rows without a class left out" in found["prepared"]
+    kept = np.array([str(v) in "01" and v != "" for v in y])
+    rest = {name: np.asarray(column)[kept] for name, column in {"patient": patient, **table, "y": y}.items()}
+    (tmp_path / "rest").mkdir()
+    assert answer(written(tmp_path / "rest", **rest))["auc"] == found["auc"]
+    strict = run("auc", path, "--target", "y", "--strict")
+    assert (strict.exit_code, "is empty in 4 of 180 rows" in strict.stderr) == (2, True)
+    coded = written(tmp_path, patient=patient, **{**table, "y": np.where(y == "", "9", np.where(y == "NA", "9", y))})
+    assert "4 rows without a class left out" in answer(coded, "--na", "9")["prepared"]
+
+
+# ---- Names of columns and rows
+
+
+def test_findings_name_columns_and_rows(tmp_path):
+    """Two copies of a row, and one-hot columns and numbers that give the label away; on the page as well."""
+    y = np.arange(120) % 2
+    rows = {"id": [f"P{k:03d}" for k in range(120)], "a": RNG.normal(size=120).round(3)}
+    rows |= {"b": RNG.normal(size=120).round(3), "c": RNG.normal(size=120).round(3), "y": y}
+    told = {"told": np.where(y, "x", RNG.choice(["u", "v"], 120)), "known": (y + 0.01 * RNG.normal(size=120)).round(3)}
+    page = tmp_path / "page.html"
+    for name, column in told.items():
+        table = {**rows, name: column}
+        for values in (table["a"], table["b"], table["c"], column):
+            values[50] = values[10]
+        path = written(tmp_path, **table)
+        expected = {"told": "column 'told_x' is the label", "known": "column 'known' alone orders"}[name]
+        for command, more in {"auc": [], "search": [], "plan": [], "compare": ["--models", "logistic,lda"]}.items():
+            notes = " ".join(answer(path, *more, command=command)["notes"])
+            assert expected in notes
+            assert "(for example 'P010', 'P050')" in notes
+            assert notes.count("equal to another in every column") == notes.count("(for example") == 1
+        run("report", path, "--target", "y", "-o", page, "--no-search")
+        text = page.read_text().replace("&#39;", "'")
+        assert expected.capitalize()[:12] in text
+        assert "(for example 'P010', 'P050')" in text
+        assert "numbered from 0" not in text

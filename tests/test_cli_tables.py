@@ -302,10 +302,15 @@ def table(labels, marks=lambda k: None, ids=False):
     return "\n".join(rows)
 
 
-def test_classes_that_differ_in_capitals_only_are_reported(tmp_path):
-    result = auc_of_text(tmp_path, table(["Yes", "no", "yes", "no"]))
+def test_classes_that_differ_in_capitals_only_are_one(tmp_path):
+    text = table(["Yes", "no", "yes", "no", "yes", "no"])
+    result = auc_of_text(tmp_path, text)
     assert result.exit_code == 0, result.output
-    assert "classes 'Yes', 'yes' of the target column 'y' differ in capitals or blanks only" in result.stdout
+    assert "classes 'yes', 'Yes' taken for one, as they differ in capitals or blanks only" in result.stdout
+    assert "tells 'yes' from 'no'" in result.stdout
+    strict = auc_of_text(tmp_path, text, "--strict")
+    assert strict.exit_code == 2
+    assert "classes 'yes', 'Yes' of the target column 'y' differ in capitals or blanks only: spell" in strict.stderr
     assert "capitals" not in auc_of_text(tmp_path, table(["yes", "no"])).stdout
 
 

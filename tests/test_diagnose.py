@@ -9,16 +9,18 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
@@ -122,7 +124,7 @@ def test_contradicting_copies_are_counted():
 
 
 def test_a_label_among_the_columns_is_severe_and_named():
-    """The column is named as the user knows it, through a scaler; through PCA it cannot be."""
+    """The column is named as the user knows it, through a scaler, or as the step names it."""
     X, y = clean(1)
     frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(10)]).assign(**{"<outcome>": 7.0 - y})
     found = diagnosed((frame, y))
@@ -133,7 +135,60 @@ def test_a_label_among_the_columns_is_severe_and_named():
     assert plain.find("leak").text.startswith("column 10 is the label")
     wide = frame.assign(**{"<outcome>": 1000.0 * y})
     turned = fl.diagnose(make_pipeline(PCA(), LogisticRegression()).fit(wide, y), wide, y)
-    assert turned.find("leak").text.startswith("column 0 of what the classifier sees alone")
+    assert turned.find("leak").text.startswith("column 'pca0' alone")
+    bare = fl.diagnose(make_pipeline(PCA(), LogisticRegression()).fit(wide.to_numpy(), y), wide.to_numpy(), y)
+    assert bare.find("leak").text.startswith("column 0 of what the classifier sees alone")
+
+
+def test_columns_and_rows_are_named_wherever_names_are_known():
+    """One-hot columns as the pipeline names them, rows by the index of a pandas frame; the same from given names."""
+    rng = np.random.default_rng(4)
+    y = np.arange(120) % 2
+    numbers = {name: rng.normal(size=120) for name in "abc"}
+    frame = pd.DataFrame({**numbers, "told": np.where(y, "x", rng.choice(["u", "v"], 120))})
+    frame.index = [f"P{k:03d}" for k in range(120)]
+    frame.iloc[50] = frame.iloc[10]
+    encode = ColumnTransformer([("words", OneHotEncoder(), ["told"])], remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression())
+    found = fl.analyse(model.fit(frame, y), frame, y).diagnosis
+    assert found.find("leak").text.startswith("column 'words__told_x' is the label")
+    assert "(for example 'P010', 'P050')" in found.find("copies").text
+    table = pl.from_pandas(frame.reset_index(drop=True))
+    found = fl.analyse(model.fit(table, y), table, y, row_names=frame.index).diagnosis
+    assert found.find("leak").text.startswith("column 'words__told_x' is the label")
+    assert "(for example 'P010', 'P050')" in found.find("copies").text
+    X = np.column_stack([frame["a"], frame["told"] == "x"]).astype(float)
+    named = fl.analyse(RidgeClassifier().fit(X, y), X, y, feature_names=["a", "told"])
+    assert named.diagnosis.find("leak").text.startswith("column 'told' is the label")
+    assert any("column 'told'" in note for note in named.notes)
+
+
+def test_outliers_are_named():
+    X, y = clean(3)
+    X[7] *= 60
+    model, names = RidgeClassifier().fit(X, y), [f"P{k:03d}" for k in range(len(y))]
+    assert "row 'P007' is far outside" in fl.analyse(model, X, y, row_names=names).diagnosis.find("outliers").text
+    assert "row 7 (numbered from 0) is far outside" in fl.diagnose(model, X, y).find("outliers").text
+
+
+def test_columns_with_heavy_tails_are_named():
+    rng = np.random.default_rng(2)
+    y = np.arange(200) % 2
+    skewed = {name: np.exp(rng.normal(size=200) + 2 * y) for name in ("ldh", "crp")}
+    frame = pd.DataFrame({**skewed, "age": rng.normal(size=200)})
+    found = fl.diagnose(make_pipeline(StandardScaler(), LogisticRegression()).fit(frame, y), frame, y)
+    assert found.find("heavy tails").text.startswith("2 of 3 columns ('ldh', 'crp') have heavy tails")
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [({"row_names": ["a"]}, "row_names has 1 names but X has 100 rows"), ({"row_names": "abc"}, "has 3 names"),
+     ({"feature_names": ["a"]}, "feature_names has 1 names but X has 10 columns")],
+)  # fmt: skip
+def test_names_that_do_not_fit_are_refused(names, message):
+    X, y = clean(1)
+    with pytest.raises(fl.InputError, match=message):
+        fl.analyse(RidgeClassifier().fit(X, y), X, y, **names)
 
 
 def test_the_best_of_many_useless_columns_is_no_leak():

@@ -7,11 +7,14 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+import foldless as fl
 from data import gaussian
 from development_data import load
 from foldless.honest.families import describe
@@ -101,6 +104,28 @@ def test_start_far_out_on_the_saturated_side():
     np.testing.assert_allclose(result.z, wanted, atol=1e-5)
     assert result.provenance.direction_cosine < 0
     assert "not of your weights" in result.provenance.notes[0]
+
+
+def test_a_fit_at_the_tolerance_of_scikit_learn_is_no_alarm():
+    """The default stops where it makes no difference; a weak penalty a little before, which a calm note says."""
+    X, y = load_breast_cancer(return_X_y=True)
+    fits = {C: make_pipeline(StandardScaler(), LogisticRegression(C=C)).fit(X, y) for C in (1.0, 100.0)}
+    default, weak = (fl.analyse(fit, X, y) for fit in fits.values())
+    assert not any("optimum" in note for note in default.notes)
+    (note,) = [note for note in weak.notes if "optimum" in note]
+    assert note.startswith("the solver stopped a little short of its optimum: ")
+    assert note.endswith("That is no cause for concern.")
+    assert not any("optimum" in finding.text for finding in weak.findings)
+
+
+@pytest.mark.parametrize("word", ["residual", "match "])
+def test_notes_use_no_word_that_they_do_not_explain(word):
+    X, y = gaussian(4, 60)
+    weights = LogisticRegression().fit(X, y).coef_[0]
+    early = loose(LogisticRegression(C=1e4, max_iter=1), X, y)
+    notes = (*remove_rows(early).provenance.notes, *fl.analyse(weights, X, y).notes)
+    assert len(notes) >= 2
+    assert not any(word in note for note in notes)
 
 
 def test_notes_follow_the_direction():

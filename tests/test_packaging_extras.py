@@ -67,19 +67,23 @@ def test_functions_name_the_extra(hide, folder, package, extra, call):
         ("jinja2", "report", ("report", "table.csv", "--target", "y", "-o", "report.html")),
         ("distributed", "dask", (*ACCURACY, "--backend", "dask")),
         ("dask", "dask", (*ACCURACY, "--backend", "dask")),
+        ("fastexcel", "files", ("auc", "table.xls", "--target", "y")),
+        ("pyreadstat", "files", ("auc", "table.sav", "--target", "y")),
         ("skops", "models", ("auc", "table.csv", "--target", "y", "--model-file", "model.skops")),
     ],
 )
 def test_commands_name_the_extra(hide, folder, package, extra, words):
     """A command says it in one line with exit code 2, before any work, and leaves nothing behind."""
     (folder / "model.skops").write_bytes(b"PK\x05\x06" + b"\0" * 18)
+    (folder / "table.xls").write_bytes(b"\xd0\xcf\x11\xe0")
+    (folder / "table.sav").write_bytes(b"$FL2")
     hide(package)
     result = CliRunner().invoke(app, words, prog_name="foldless")
     assert result.exit_code == 2, result.output
     line = result.stderr.splitlines()[-1]
     assert f"pip install 'foldless[{extra}]'" in line
     assert package in line
-    assert sorted(p.name for p in folder.iterdir()) == ["model.skops", "table.csv"]
+    assert sorted(p.name for p in folder.iterdir()) == ["model.skops", "table.csv", "table.sav", "table.xls"]
 
 
 def test_a_download_names_the_package(hide, monkeypatch):

@@ -21,6 +21,7 @@ from foldless import checks, words
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
+from foldless.findings.naming import Names
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import conjugate_prior, posterior_of_weights
@@ -55,6 +56,8 @@ class Options:
     multi_class: str = "ovo"
     n_jobs: int | None = None
     progress: Any = None
+    feature_names: Any = None
+    row_names: Any = None
 
     def __post_init__(self) -> None:
         checks.known_method(self.method)
@@ -208,7 +211,13 @@ class Analysis:
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
         groups = None if self.several_classes else self.leave_one_out.removed.groups
-        return quick_notes(self.view if self.several_classes else self.rows, self.X, groups)
+        return quick_notes(self.view if self.several_classes else self.rows, self.names, groups)
+
+    @cached_property
+    def names(self) -> Names:
+        """What columns and rows are called in findings."""
+        estimator = None if self.by_refits else self.estimator
+        return Names(self.X, estimator, self.options.feature_names, self.options.row_names)
 
     @cached_property
     def _answers(self) -> _OfTwoClasses | _OfSeveralClasses:
@@ -257,11 +266,11 @@ class Analysis:
     def diagnosis(self) -> Diagnosis:
         """All checks of data and fit, with the verdict."""
         if self.several_classes:
-            return diagnosis_of_classes(self.view, self.X, lambda: (self.class_scores, self.auc))
+            return diagnosis_of_classes(self.view, self.names, lambda: (self.class_scores, self.auc))
         if self.by_refits:
-            return diagnosis_of_refits(self.training, self.X, lambda: self.refits)
+            return diagnosis_of_refits(self.training, self.names, lambda: self.refits)
         diagnosis = diagnosis_of_two(
-            self.view, self.X, self.options.groups, lambda: self.leave_one_out, self._leave_out
+            self.view, self.names, self.options.groups, lambda: self.leave_one_out, self._leave_out
         )
         return _with_optimism(diagnosis, self.auc, self.warnings) if self.options.in_sample else diagnosis
 
@@ -349,7 +358,8 @@ class _OfTwoClasses:
 
     def auc(self) -> AUCPosterior:
         labels = self.analysis.rows.labels
-        return auc_answer(self.analysis.leave_one_out, labels.n0, labels.n1, self.analysis.table_notes)
+        a = self.analysis
+        return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         """The law of the ROC curve."""
@@ -504,6 +514,8 @@ def analyse(
     multi_class: str = "ovo",
     n_jobs: int | None = None,
     progress: Any = None,
+    feature_names: Any = None,
+    row_names: Any = None,
 ) -> Analysis:
     """Analyse a fitted classifier and its training rows once, and get every answer from the result.
 
@@ -521,6 +533,8 @@ def analyse(
         As in `auc_posterior`.
     progress : callable, optional
         Called as ``progress(done, total)`` after each refit; what it raises ends them.
+    feature_names, row_names : sequences, optional
+        Names of the columns and rows of X, for findings; by default those of a data frame.
 
     Returns
     -------
@@ -542,11 +556,14 @@ def analyse(
     >>> a.verdict
     'trust'
     """
-    options = Options(groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress)
+    how = (groups, sample_weight, pos_label, prior, method, multi_class, n_jobs, progress)
+    options = Options(*how, feature_names, row_names)
     if isinstance(model, Analysis):
         raise InputError("this is an Analysis already: read its answers, such as a.auc.")
     if X is None:
         raise InputError("X is missing: pass X and y, the data that the classifier was fitted on, or an Analysis.")
+    checks.feature_names(feature_names, X)
+    checks.row_names(row_names, X)
     if has_several_classes(model) and not options.refit:
         _refuse_for_several_classes(model, X, y, options)
     if not options.in_sample:

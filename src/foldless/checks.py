@@ -351,6 +351,25 @@ def column_names(X: Any) -> list[str] | None:
     return [str(c) for c in X.columns] if is_frame(X) else None
 
 
+def feature_names(given: Iterable[str] | None, X: Any) -> list[str] | None:
+    """Names of the columns of X: as given, or those of a data frame; None for anything else."""
+    if given is None:
+        return column_names(X)
+    if isinstance(given, str):
+        raise InputError(f"feature_names must be a list of names, got the text {given!r}.")
+    names = [str(name) for name in given]
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[1] != len(names):
+        raise InputError(f"feature_names has {len(names)} names but X has {shape[1]} columns: they must match.")
+    return names
+
+
+def row_names(given: Any, X: Any) -> None:
+    """Refuse names of rows that are not one for each row of X."""
+    if given is not None and (shape := np.shape(X)) and shape[0] != len(given):
+        raise InputError(f"row_names has {len(given)} names but X has {shape[0]} rows: they must match.")
+
+
 def refuse_repeated(names: Iterable[str], where: object) -> None:
     """Refuse a table with two columns of the same name."""
     twice = [name for name, n in Counter(names).items() if n > 1]

@@ -65,10 +65,10 @@ def auc(
 ) -> None:
     """Fit a classifier to FILE and say how good it will be on new rows.
 
-    FILE is a table with a header line: CSV, TSV (also packed, .gz), Parquet, or a NumPy archive .npz with X and y. One
-    column holds the classes; of the others, text becomes categories and gaps are filled. Every row is used for the
-    fit, and the answer comes from that one fit; l1, forest and boosting are fitted 20 more times, on parts of the
-    rows. With three classes or more the AUC is the average over pairs of classes.
+    FILE is a table with a header line: CSV, TSV (also packed, .gz), Excel, SPSS, Stata, Parquet, or a NumPy archive
+    .npz with X and y. One column holds the classes; of the others, text becomes categories and gaps are filled. Every
+    row is used for the fit, and the answer comes from that one fit; l1, forest and boosting are fitted 20 more times,
+    on parts of the rows. With three classes or more the AUC is the average over pairs of classes.
 
     Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
     and may be larger than memory; --stream and --scheduler read a single file this way. Tables read in blocks need two

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ GROUPED = "numbers with a mark for thousands"
 DECIMAL = "numbers with another decimal mark"
 SIGNED = "numbers with % or a currency sign"
 LIMIT, DATE = "limits instead of values", "dates or times"
+WORDS, MANY = "words among numbers", "too many different texts for categories"
 EMPTY, MISSING = "no value at all", "missing values"
 INFINITE, NEGATIVE = "infinite values", "values below 0"
 MARKS = "".join(THOUSANDS.values())
@@ -40,13 +41,16 @@ PATTERNS = {
     LIMIT: r"^[<>≤≥]\s*=?\s*[-+]?\d[\d.,]*$",
     DATE: rf"^(?:(?:{DAY})(?:[T ].*)?|{CLOCK})$",
 }
-MISREAD = (STORED, GROUPED, DECIMAL, SIGNED, LIMIT)  # numbers, and the user knows which
+# What people write where a number is not known. With other words, such as '3a', few levels are categories.
+UNKNOWN = {"unknown", "unk", "missing", "refused", "pending", "invalid", "error", "nd", "n.d.", "nk", "n/k", "x", "--"}
+UNKNOWN |= {f"not {word}" for word in ("known", "done", "available", "measured", "tested", "applicable", "recorded")}
+MOST_LEVELS = 20  # a column of text with more levels holds names, codes or free text
 
 REMEDIES = {
     STORED: "store them as numbers in the file",
     DECIMAL: "write decimals with the same mark in all columns",
     SIGNED: "remove those signs in the file",
-    LIMIT: "replace cells such as '{example}', which are text, by numbers",
+    LIMIT: "use --censored half or --censored limit (half of the limit, or the limit itself)",
     DATE: "turn dates into numbers, such as days since the first",
     NEGATIVE: "do without --log",
     INFINITE: "correct or remove those rows",
@@ -55,38 +59,69 @@ REMEDIES = {
 
 @dataclass(frozen=True)
 class Look:
-    """What most of the texts in a column are, how many rows do not hold numbers, and an example of one."""
+    """What those cells of a column are that are not numbers, their number, and a few of them."""
 
     kind: str
     rows: int
-    example: str
+    examples: tuple[str, ...]
 
     @property
     def words(self) -> str:
         """The remark after the name of the column."""
-        return f"{counted(self.rows, 'row')}, such as '{self.example[:20]}'"
+        several = self.examples if self.kind in (LIMIT, WORDS) else self.examples[:1]
+        shown = ", ".join(f"'{cell[:20]}'" for cell in several)
+        return f"{counted(self.rows, 'row')}, such as {shown}"
 
 
-def look_at(column: Any, marks: Marks) -> Look:
-    """Find out what a column of text holds."""
+def _look(kind: str, rows: int, cells: Any) -> Look:
+    return Look(kind, rows, tuple(map(str, cells.unique(maintain_order=True).head(3))))
+
+
+def look_at(column: Any, marks: Marks) -> tuple[Look, ...]:
+    """Find out what a column of text holds: a look at each kind of odd cells among numbers, or one at all cells."""
     others = no_numbers(column, marks)
     if others.is_empty():
         known = column.drop_nulls()
-        return Look(STORED, len(known), str(known[0]) if len(known) else "")
-    for kind, pattern in PATTERNS.items():
-        matches = others.str.contains(pattern)
-        if 2 * matches.sum() > len(others):
-            return Look(kind, len(others), str(others.filter(matches)[0]))
-    return Look(TEXT, len(others), str(others[0]))
+        return (_look(STORED, len(known), known),)
+    match = {kind: others.str.contains(pattern) for kind, pattern in PATTERNS.items()}
+    marked = match[GROUPED] | match[DECIMAL]
+    between = GROUPED if 2 * match[GROUPED].sum() > marked.sum() else DECIMAL  # clear decimals speak for all
+    parts = {between: marked, SIGNED: match[SIGNED], LIMIT: match[LIMIT]}
+    words = ~(marked | match[SIGNED] | match[LIMIT])
+    if not _are_numbers(column, others.filter(words), measured=not words.all()):
+        kind = DATE if 2 * match[DATE].sum() > len(others) else TEXT
+        return (_look(kind, len(others), others.filter(match[DATE]) if kind == DATE else others),)
+    found = {kind: others.filter(these) for kind, these in {**parts, WORDS: words}.items()}
+    return tuple(_look(kind, len(cells), cells) for kind, cells in found.items() if len(cells))
 
 
-def advice(look: Look, marks: Marks) -> str:
+def _are_numbers(column: Any, words: Any, measured: bool) -> bool:
+    """Whether a column is one of numbers, in spite of some words; `measured` if it has limits or marks as well."""
+    if 2 * len(words) >= len(column) - column.null_count():
+        return False
+    if measured or set(words.str.to_lowercase().unique()) <= UNKNOWN:
+        return True
+    # Few levels, such as 1, 2, 3a and 3b, are categories; numbers among very many words are codes.
+    return bool(column.n_unique() > MOST_LEVELS >= words.n_unique())
+
+
+def unfit(column: Any, marks: Marks) -> tuple[Look, ...]:
+    """What keeps a column of text from being categories: misread numbers, dates, or too many levels."""
+    looks = look_at(column, marks)
+    if looks[0].kind != TEXT:
+        return looks
+    return (replace(looks[0], kind=MANY),) * bool(column.drop_nulls().n_unique() > MOST_LEVELS)
+
+
+def advice(name: str, look: Look, marks: Marks) -> str:
     """What to do about a column of this kind; empty for plain text, which has an option."""
     if look.kind == GROUPED:
-        return _thousands(look.example, marks)
+        return _thousands(look.examples[0], marks)
     if look.kind == DECIMAL and marks.decimal == ".":
         return "use --decimal ',' if all columns use it, else write them all with a point"
-    return REMEDIES.get(look.kind, "").format(example=look.example[:20])
+    if look.kind == MANY:
+        return f"use --keep {shell_quoted(name)}"
+    return REMEDIES.get(look.kind, "")
 
 
 def _thousands(example: str, marks: Marks) -> str:
@@ -124,15 +159,16 @@ def refuse_unusable(
     """
     rows = len(loaded.X)
     unready = options.strict and not saved
-    looks = {} if saved else {name: look_at(t, loaded.marks) for name, t in loaded.texts.items()}
-    if not unready or options.one_hot:  # categories, but never of numbers that were not read as such
-        looks = {name: text for name, text in looks.items() if text.kind in MISREAD and name not in options.keep}
+    as_text = unready and not options.one_hot
+    texts = {} if saved else {name: t for name, t in loaded.texts.items() if as_text or name not in options.keep}
+    looks = [(name, each) for name, t in texts.items() for each in (look_at if as_text else unfit)(t, loaded.marks)]
+    looks = [(name, each) for name, each in looks if unready or each.kind != WORDS]  # which are gaps otherwise
     numeric = np.array([name not in loaded.texts and name not in loaded.strange for name in names])
     empty = numeric & (look.missing == rows)
     partly = numeric & ~empty
     problems: dict[str, dict[str, str]] = {}
-    for name, text in looks.items():
-        problems.setdefault(text.kind, {})[name] = text.words
+    for name, each in looks:
+        problems.setdefault(each.kind, {})[name] = each.words
     for name, kind in loaded.strange.items():
         problems.setdefault(kind, {})[name] = ""
     problems[EMPTY] = {name: "" for name, bad in zip(names, empty, strict=True) if bad}
@@ -141,8 +177,10 @@ def refuse_unusable(
     problems[NEGATIVE] = rows_by_column(look.negative * partly, names) if options.log else {}
     problems = {kind: columns for kind, columns in problems.items() if columns}
     if problems:
-        ways = {advice(text, loaded.marks) for text in looks.values()}
+        ways = {advice(name, each, loaded.marks) for name, each in looks}
         ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
+        words = dict.fromkeys(shell_quoted(cell) for _, each in looks if each.kind == WORDS for cell in each.examples)
+        ways |= {f"use {' '.join(f'--na {word}' for word in words)} if that means missing"} if words else set()
         plain = problems.get(TEXT, {}) if options.id is None else {}
         row_names = next((name for name in plain if loaded.texts[name].n_unique() == rows), None)
         raise InputError(_message(problems, ways, options.file, remedy, row_names))
@@ -157,16 +195,17 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
     """What the user should know about columns of text that become one column per category."""
     notes = []
     for name, column in texts.items():
-        look = look_at(column, marks)
-        if look.kind != TEXT:
+        looks = look_at(column, marks)
+        notes += [
+            f"column '{name}' holds {look.kind} ({look.words}), and each became a category of its own: "
+            f"{advice(name, look, marks)}, unless that is intended."
+            for look in looks
+            if look.kind != TEXT
+        ]
+        if looks[0].kind == TEXT and looks[0].rows < FEW_TEXTS * (len(column) - column.null_count()):
             notes.append(
-                f"column '{name}' holds {look.kind} ({look.words}), and each became a category of its own: "
-                f"{advice(look, marks)}, unless that is intended."
-            )
-        elif look.rows < FEW_TEXTS * (len(column) - column.null_count()):
-            notes.append(
-                f"column '{name}' is text only because of '{look.example[:20]}' ({counted(look.rows, 'row')}); each of "
-                f"its numbers became a category of its own."
+                f"column '{name}' is text only because of '{looks[0].examples[0][:20]}' "
+                f"({counted(looks[0].rows, 'row')}); each of its numbers became a category of its own."
             )
         if column.null_count():
             empty = counted(column.null_count(), "row")
@@ -201,23 +240,24 @@ def notes_on_repeats(column: Any, name: str, advice: str) -> list[str]:
 
 
 def _notes_on_codes(X: Any, names: tuple[str, ...]) -> list[str]:
-    """Columns with a common code for missing values, such as -999, several times and far from the other numbers."""
+    """Columns with a common code for missing values several times: below 0 as no other number, or far from them all."""
     marked: dict[str, str] = {}
+    codes = set()
     for end in (np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)):
         for k in np.flatnonzero(np.isin(end, MISSING_CODES)):
             times = int(np.count_nonzero(X[:, k] == end[k]))
             rest = X[np.isfinite(X[:, k]) & (X[:, k] != end[k]), k]
-            if times > 1 and rest.size and np.abs(rest - end[k]).min() > np.ptp(rest):
+            apart = rest.size and (end[k] < 0 <= rest.min() or np.abs(rest - end[k]).min() > np.ptp(rest))
+            if times > 1 and apart:
                 marked[names[k]] = f"{end[k]:g} in {counted(times, 'row')}"
-    if not marked:
-        return []
-    return [f"{enumerated(marked)}: if that stands for a missing value, empty those cells."]
+                codes.add(f"--na {end[k]:g}")
+    return [f"{enumerated(marked)}: if that stands for a missing value, use {' '.join(sorted(codes))}."] * bool(marked)
 
 
 def _message(
     problems: dict[str, dict[str, str]], ways: set[str], path: Path, remedy: str, row_names: str | None
 ) -> str:
-    names = [name for columns in problems.values() for name in columns]
+    names = list(dict.fromkeys(name for columns in problems.values() for name in columns))
     helpful = [flag for kind, flag in {TEXT: "--one-hot", MISSING: "--impute median"}.items() if kind in problems]
     options = [f"use {' and '.join(helpful)}"] * bool(helpful)
     options += sorted({*ways, f"leave out with {leaving_out(names, row_names)}"} - {""}, key=_easiest)
@@ -276,17 +316,17 @@ def refuse_empty_target(missing: int, rows: int, name: str) -> None:
         raise InputError(f"the target column '{name}' is empty in {missing} of {rows} rows: remove those rows.")
 
 
-def notes_on_labels(y: Any, name: str) -> list[str]:
-    """Classes that look like one class, written differently."""
+def with_one_spelling(column: Any, name: str, refuse: bool, saved: bool) -> tuple[Any, list[str]]:
+    """Classes that differ in capitals or blanks only as one, unless a saved model knows both; and lines that say so."""
     written: dict[str, list[str]] = {}
-    for label in np.unique(y).tolist():
-        written.setdefault(" ".join(str(label).casefold().split()), []).append(str(label))
-    return [
-        f"classes {listed(alike)} of the target column '{name}' differ in capitals or blanks only: if they are "
-        f"one class, spell them the same way."
-        for alike in written.values()
-        if len(alike) > 1
-    ]
+    for label in column.drop_nulls().value_counts(sort=True).to_series(0).to_list():
+        written.setdefault(" ".join(label.casefold().split()), []).append(label)
+    several = [alike for alike in written.values() if len(alike) > 1 and not saved]
+    if several and refuse:
+        what = f"classes {listed(several[0])} of the target column '{name}'"
+        raise InputError(f"{what} differ in capitals or blanks only: spell them the same way.")
+    lines = [f"classes {listed(alike)} taken for one, as they differ in capitals or blanks only" for alike in several]
+    return column.replace({label: alike[0] for alike in several for label in alike}), lines
 
 
 def refuse_rare(sizes: Mapping[Any, int], name: str) -> None:

@@ -144,6 +144,8 @@ class CommandOptions:
     )
     standardize: bool = option("Scale columns to unit variance.", flag="--standardize/--no-standardize", default=True)
     log: bool = option("Use log(1 + x) of the columns, as for counts and intensities.", is_flag=True)
+    na: tuple[str, ...] = option("A value that means missing; may be given again.", multiple=True, metavar="VALUE")
+    censored: str | None = option("Take '<1.0' for half of 1.0, or for 1.0.", type=click.Choice(["half", "limit"]))
     strict: bool = option("Refuse text and missing values instead of preparing them.", is_flag=True)
     keep: tuple[str, ...] = option(
         "A column to use although it has many texts, or looks like a subject's number.", multiple=True, **COLUMN
@@ -154,6 +156,7 @@ class CommandOptions:
     encoding: str | None = option("Encoding, if the guess is wrong.", metavar="NAME", callback=as_encoding)
     decimal: str | None = option("Decimal mark, if the guess is wrong.", type=click.Choice([".", ","]))
     thousands: str | None = option("Mark between thousands, if any.", type=click.Choice([".", ",", "space", "'"]))
+    sheet: str | None = option("The sheet of an Excel file that has several.", metavar="NAME")
     seed: int = option("Random seed of solvers and folds.", type=click.IntRange(0, 2**32 - 1), default=0)
     level: float = option("Level of the intervals.", default=0.95, **SHARE)
     as_json: bool = option(flag="--json", **JSON)
@@ -161,7 +164,7 @@ class CommandOptions:
     @property
     def hints(self) -> Hints:
         """How the file is to be read."""
-        return Hints(self.sep, self.encoding, self.decimal, self.thousands)
+        return Hints(self.sep, self.encoding, self.decimal, self.thousands, self.sheet)
 
 
 OPTIONS = {item.name: item.metadata["option"](item.name) for item in fields(CommandOptions) if item.metadata}

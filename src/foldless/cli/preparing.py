@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from foldless.cli.columns import DATE, EMPTY, FEW_TEXTS, TEXT, enumerated, look_at
+from foldless.cli.columns import (
+    DATE,
+    EMPTY,
+    LIMIT,
+    MANY,
+    MOST_LEVELS,
+    PATTERNS,
+    TEXT,
+    WORDS,
+    enumerated,
+    look_at,
+    unfit,
+)
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
-from foldless.tables.files.sheet import Loaded, Marks, parsed
+from foldless.tables.files.sheet import Loaded, Marks, as_numbers, is_number, parsed
 from foldless.words import counted, listed, shell_quoted
 
-MOST_LEVELS = 20  # a column of text with more levels holds names, codes or free text
 FREQUENT_GAPS = 0.05  # share of the rows from which on "was missing" is a column of its own
 
 
@@ -32,7 +44,7 @@ class Prepared:
     @property
     def words(self) -> str:
         """One line; empty where nothing had to be done."""
-        done = []
+        done: list[str] = []
         if texts := self.loaded.texts:
             done.append(f"{counted(len(texts), 'column')} of text became categories: {listed(texts)}")
         if self.strays:
@@ -48,9 +60,7 @@ class Prepared:
 
 def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions, subjects: Subjects) -> Prepared:
     """Leave out what cannot be used, and find the gaps; with --strict everything stays, to be refused."""
-    strays: dict[str, str] = {}
-    if not options.strict:
-        loaded, strays = _with_strays_as_gaps(loaded, features, options.keep)
+    loaded, strays = (loaded, {}) if options.strict else _strays_as_gaps(loaded, features, options.keep)
     left_out = dict.fromkeys(subjects.rows, "names the rows")
     left_out |= {} if options.strict else _useless(loaded, features, options.keep)
     gone = {*left_out, subjects.groups}
@@ -70,19 +80,15 @@ def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions,
     return Prepared(loaded, names, left_out, gaps, often, strays)
 
 
-def _with_strays_as_gaps(
-    loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]
-) -> tuple[Loaded, dict[str, str]]:
+def _strays_as_gaps(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -> tuple[Loaded, dict[str, str]]:
     """Columns of numbers with a few words, such as 'unknown', as numbers; and the words, by column."""
     strays: dict[str, str] = {}
     X, texts = loaded.X, dict(loaded.texts)
     for k, name in enumerate(features):
-        if name in keep or name not in texts or texts[name].drop_nulls().n_unique() <= MOST_LEVELS:
-            continue
-        look = look_at(texts[name], loaded.marks)
-        if look.kind == TEXT and look.rows < FEW_TEXTS * (len(X) - texts[name].null_count()):
+        looks = look_at(texts[name], loaded.marks) if name in texts and name not in keep else ()
+        if [look.kind for look in looks] == [WORDS]:
             X[:, k] = parsed(texts.pop(name), loaded.marks).to_numpy()
-            strays[name] = look.words
+            strays[name] = looks[0].words
     return replace(loaded, texts=texts), strays
 
 
@@ -93,17 +99,81 @@ def _useless(loaded: Loaded, features: tuple[str, ...], keep: tuple[str, ...]) -
     for name, nothing in zip(features, empty, strict=True):
         if name not in loaded.texts:
             useless |= {name: EMPTY} if nothing and name not in useless else {}
-        elif name not in keep and (why := _no_category(loaded.texts[name], loaded.marks)):
-            useless[name] = why
+        elif name not in keep:
+            levels = loaded.texts[name].drop_nulls().n_unique()
+            kind = next((look.kind for look in unfit(loaded.texts[name], loaded.marks)), "") if levels else EMPTY
+            if kind in (DATE, EMPTY, MANY):  # others are misread numbers
+                useless[name] = f"{levels} different texts" if kind == MANY else kind
     return useless
 
 
-def _no_category(column: Any, marks: Marks) -> str | None:
-    levels = column.drop_nulls().n_unique()
-    kind = look_at(column, marks).kind if levels else EMPTY
-    if kind == TEXT:
-        return f"{levels} different texts" if levels > MOST_LEVELS else None
-    return kind if kind in (DATE, EMPTY) else None  # other kinds are numbers, and refused as misread
+# ---- What the user said about cells: which stand for missing values, and what a limit counts as.
+
+
+def as_told(loaded: Loaded, features: tuple[str, ...], options: CommandOptions) -> tuple[Loaded, tuple[str, ...]]:
+    """The columns after --na and --censored, and what was done, in words."""
+    if not options.na and options.censored is None:
+        return loaded, ()
+    X, texts, rows, limits = loaded.X.copy(), dict(loaded.texts), dict.fromkeys(features, 0), {}
+    for k, name in enumerate(features):
+        if name not in texts:
+            gone = np.isin(X[:, k], _numbers(options.na))
+            X[gone, k] = np.nan
+            rows[name] = int(gone.sum())
+            continue
+        column = emptied(texts[name], options.na, loaded.marks)
+        rows[name] = column.null_count() - texts[name].null_count()
+        found = [look for look in look_at(column, loaded.marks) if look.kind == LIMIT and name not in options.keep]
+        if found and options.censored:
+            limits[name] = found[0].words
+            column = _uncensored(column, loaded.marks, options.censored)
+        texts[name] = column
+        numbers = as_numbers(column, loaded.marks) if name in limits or rows[name] else None
+        if numbers is not None:
+            X[:, k] = numbers.to_numpy()
+            del texts[name]
+    return replace(loaded, X=X, texts=texts), (*_told(rows, limits, options),)
+
+
+def _told(rows: dict[str, int], limits: dict[str, str], options: CommandOptions) -> Iterator[str]:
+    if any(rows.values()):
+        shown = {name: counted(n, "row") for name, n in rows.items() if n}
+        yield f"taken for missing, as --na says: {enumerated(shown)}"
+    if limits:
+        what = "half of it" if options.censored == "half" else "its number"
+        yield f"each limit replaced by {what}: {enumerated(limits)}"
+
+
+def refuse_absent(na: tuple[str, ...], loaded: Loaded, target: Any) -> None:
+    """Refuse a value of --na that occurs nowhere: it would do nothing, and the user thinks that it does."""
+    for value in na:
+        texts = (target, *loaded.texts.values())
+        held = any(emptied(t, (value,), loaded.marks).null_count() > t.null_count() for t in texts)
+        if not held and not np.isin(loaded.X, _numbers((value,))).any():
+            raise InputError(f"--na: no cell holds '{value}'.")
+
+
+def _numbers(values: tuple[str, ...]) -> list[float]:
+    return [float(value) for value in values if is_number(value)]
+
+
+def emptied(column: Any, na: tuple[str, ...], marks: Marks = Marks()) -> Any:  # noqa: B008  # frozen
+    """A column of text without the cells that stand for missing values, as texts or as numbers."""
+    if not na:
+        return column
+    words = column.str.to_lowercase().is_in([value.strip().lower() for value in na])
+    return column.set((words | parsed(column, marks).is_in(_numbers(na))).fill_null(False), None)
+
+
+def _uncensored(column: Any, marks: Marks, how: str) -> Any:
+    """A column of text with a number in place of each limit; half of a limit below 0 would lie above it."""
+    import polars as pl
+
+    cells = column.filter(column.str.contains(PATTERNS[LIMIT])).unique()
+    limits = parsed(cells.str.strip_chars("<>≤≥= "), marks)
+    halved = cells.str.contains("^[<≤]") & (limits > 0) & (how == "half")
+    numbers = (limits / (1 + halved.cast(pl.Int8))).cast(pl.String).str.replace(".", marks.decimal, literal=True)
+    return column.replace(cells, numbers.zip_with(numbers.is_not_null(), cells))
 
 
 # ---- Columns that name subjects: rows with the same value belong together.
@@ -161,7 +231,7 @@ def find_subjects(loaded: Loaded, features: tuple[str, ...], y: Any, options: Co
     levels: dict[str, int] = {}
     few = [np.unique(y, return_inverse=True)[1]]  # columns that subjects may have once and for all, such as sex
     for k, name in enumerate(features):
-        dated = name in loaded.texts and look_at(loaded.texts[name], loaded.marks).kind != TEXT  # or misread numbers
+        dated = name in loaded.texts and look_at(loaded.texts[name], loaded.marks)[0].kind != TEXT  # or misread numbers
         codes = None if dated or name in options.keep else _coded(loaded, name, k)
         if codes is None:
             continue

@@ -11,7 +11,7 @@ import click
 
 import foldless as fl
 from foldless.cli import console
-from foldless.cli.models import method_for, method_option, model_file_option
+from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import Request, read
 from foldless.files import refuse_unwritable
@@ -66,12 +66,8 @@ def report(
         model = request.fitted()
     prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)
     page = fl.report(
-        model,
-        request.X,
-        request.y,
-        out,
-        **request.how,
-        method=method_for(method, model),
+        request.judged(model, method),
+        path=out,
         level=options.level,
         feature_names=request.features,
         title=title,

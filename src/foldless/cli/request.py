@@ -15,11 +15,12 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import columns
-from foldless.cli.columns import Roles, chosen_label, labels_of, notes_on_labels, positive_of, roles_of
+from foldless.cli.columns import Roles, chosen_label, labels_of, positive_of, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
-from foldless.cli.preparing import Prepared, Subjects, find_subjects, prepared
+from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
+from foldless.findings.quick import quick_notes
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
@@ -43,6 +44,7 @@ class Request:
     notes: tuple[str, ...]  # what to know about the reading
     saved: SavedModel | None = None  # a fitted model that takes the place of the one that would be fitted
     prepared: str = ""  # what was done to the table, in one line
+    row_names: Any = None  # what the file calls its rows, where it does
 
     @property
     def labels(self) -> list[Any]:
@@ -145,7 +147,8 @@ class Request:
     def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
         """The analysis of the fitted classifier, or of a given one."""
         model = self.fitted() if model is None else model
-        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **self.how)
+        names = {"feature_names": self.features, "row_names": self.row_names}
+        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **names, **self.how)
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
@@ -164,7 +167,10 @@ class Request:
     def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
         """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
         findings = [finding for finding in analysis.findings if finding.level > 0]
-        notes = self.all_notes(*more)
+        # Findings look closer at the table than the notes on it, which may come without names.
+        closer = len(analysis.table_notes) <= sum(finding.name in ("copies", "leak") for finding in findings)
+        said = _on_table(analysis) if closer else ()
+        notes = [note for note in self.all_notes(*more) if note not in said]
         new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {
             "verdict": analysis.verdict,
@@ -187,6 +193,13 @@ class Request:
         return f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"
 
 
+def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:
+    """The notes on the table, with names of columns and rows and without."""
+    rows = analysis.view if analysis.several_classes else analysis.rows
+    groups = None if analysis.several_classes else analysis.leave_one_out.removed.groups
+    return analysis.table_notes + quick_notes(rows, replace(analysis.names, features=None, rows=None), groups)
+
+
 def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
     """The result of a fit; numbers too large for the scaler or the solver are refused."""
     try:
@@ -206,12 +219,19 @@ def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -
 
 def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Request:
     """Read the file, find its subjects, prepare its columns, refuse what cannot be used, and describe what is left."""
+    able = saved is not None
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
+        whole = source.column(roles.target)
+        target, lines = columns.with_one_spelling(emptied(whole, options.na), roles.target, options.strict, able)
+        if target.null_count() and not options.strict:
+            source, target = sheet.Excerpt.of(source, target.is_not_null()), target.drop_nulls()
+            lines.append(f"{counted(len(whole) - len(target), 'row')} without a class left out")
         features, unused = (roles.features, []) if saved is None else saved.columns(roles.features, options.file)
         loaded = source.load(features)
-        y = labels_of(source.column(roles.target), roles.target)
-        able = saved is not None
+        refuse_absent(options.na, loaded, whole)
+        loaded, told = as_told(loaded, features, options)
+        y = labels_of(target, roles.target)
         found = Subjects() if able else find_subjects(loaded, features, y, options)
         options, line = _with_subjects(source, options, found, len(set(y.tolist())) == 2)
         roles = replace(roles, groups=options.groups, id=options.id)
@@ -220,14 +240,18 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         loaded, features = ready.loaded, ready.features
         look = columns.look_at_numbers(loaded.X, y)
         columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
-        notes = [*_notes(source, roles), *unused, *notes_on_labels(y, roles.target)]
+        notes = [*_notes(source, roles), *unused]
+        named_by = roles.id or next(iter(found.rows), None)
+        row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
     framed = loaded.texts or ready.indicated or (saved is not None and saved.names is not None)
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
-    done, steps = "; ".join(filter(None, (line, ready.words))), _steps(options, ready)
-    request = Request(options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done)
+    done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
+    request = Request(
+        options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names
+    )
     if groups is not None:
         request.two_classes_only("--groups")
     return request

@@ -32,6 +32,8 @@ IN_MEMORY = {
     "model_file": "leave it out, and a logistic regression is fitted",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
+    "na": "empty those cells in the files first",
+    "censored": "turn limits into numbers in the files first",
     "strict": "blocks are always read so",
     "keep": "every column is kept that is not dropped",
     "one_hot": "turn words into numbers in the files first, or leave them out with --drop",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Array, Floats, column_names, is_frame, is_sparse
+from foldless.checks import Floats, is_sparse
 from foldless.findings.finding import Finding, present
+from foldless.findings.naming import Names
 from foldless.honest.design import Bools, Ints
 from foldless.laws.moments import feature_moments
 from foldless.model.view import LinearView
@@ -87,9 +88,9 @@ class ColumnFigures:
     n1: int
 
 
-def column_findings(figures: ColumnFigures, view: LinearView) -> tuple[Finding, ...]:
+def column_findings(figures: ColumnFigures, view: LinearView, names: Names) -> tuple[Finding, ...]:
     """All checks of this file except for leaks."""
-    return present(heavy_tails(figures), chosen_with_y(figures), many_columns(view.X.shape))
+    return present(heavy_tails(figures, view, names), chosen_with_y(figures), many_columns(view.X.shape))
 
 
 def column_figures(view: LinearView) -> ColumnFigures:
@@ -109,16 +110,17 @@ def column_figures(view: LinearView) -> ColumnFigures:
     return ColumnFigures(index, auc, skewness, deviate, t, carried, two, view.w.size, rows.size - n1, n1)
 
 
-def heavy_tails(figures: ColumnFigures) -> Finding | None:
+def heavy_tails(figures: ColumnFigures, view: LinearView, names: Names) -> Finding | None:
     """Skewed columns that make up much of the score, so that few rows decide; a log or ranks would serve better."""
     skewed = (np.abs(figures.deviate) > SKEWED) & (np.abs(figures.skewness) > STRONGLY)
     n, share, carried = figures.index.size, float(skewed.mean()), float(figures.carried[skewed].sum())
     if skewed.sum() < _more_than_luck(n) or share < SKEWED_SHARE or carried < CARRIED:
         return None
+    which = names.columns(figures.index[skewed].tolist(), view.X)
     return Finding(
         "heavy tails",
         "caution",
-        f"{int(skewed.sum())} of {n} columns have heavy tails (median skewness within the classes "
+        f"{int(skewed.sum())} of {n} columns{which} have heavy tails (median skewness within the classes "
         f"{np.median(np.abs(figures.skewness[skewed])):.1f}, 0 for normal ones) and carry {carried:.0%} of the score.",
         "A few extreme rows decide the fit. Take logarithms or ranks (PowerTransformer, QuantileTransformer in a "
         "Pipeline), fit again, and compare the two with compare().",
@@ -211,7 +213,7 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
     return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(np.log(np.sqrt(w2))))
 
 
-def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
+def leak(figures: ColumnFigures, view: LinearView, names: Names) -> Finding | None:
     """A single column that ranks nearly all pairs correctly: perhaps a consequence of the label, not a predictor."""
     alone = np.maximum(figures.auc, 1 - figures.auc)
     bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
@@ -221,7 +223,7 @@ def leak(figures: ColumnFigures, view: LinearView, X: Any) -> Finding | None:
     best = int(suspects[np.argmax(alone[suspects])])
     copy = bool(figures.two_valued[best] and alone[best] >= LEAK)
     more = f" (and {suspects.size - 1} more)" if suspects.size > 1 else ""
-    name = name_of_column(int(figures.index[best]), view.X, X)
+    name = names.column(int(figures.index[best]), view.X)
     fact = "is the label, written another way" if copy else "alone orders nearly all pairs of rows"
     return Finding(
         "leak",
@@ -238,27 +240,3 @@ def _by_chance(figures: ColumnFigures) -> float:
     n0, n1 = figures.n0, figures.n1
     z = (LEAK_OF_TWO_VALUES - 0.5) / np.sqrt((n0 + n1 + 1) / (12 * n0 * n1))
     return float(figures.n_columns * 2 * np.exp(-0.5 * z * z))
-
-
-def name_of_column(j: int, M: Any, X: Any) -> str:
-    """The name of the column in X, if it is recognisably one of X."""
-    own = _column(X, j) if getattr(X, "shape", (0, 0))[1:] == M.shape[1:] else np.empty(0, dtype=object)
-    if own.dtype.kind not in "biuf" or not _same_order(own.astype(np.float64), _column(M, j).astype(np.float64)):
-        return f"column {j} of what the classifier sees"
-    names = column_names(X)
-    return f"column {j}" if names is None else f"column {names[j]!r}"
-
-
-def _column(X: Any, j: int) -> Array:
-    if hasattr(X, "iloc"):  # by position: two columns may have the same name
-        return np.asarray(X.iloc[:, j])
-    if is_frame(X):
-        return np.asarray(X[X.columns[j]].to_numpy())
-    return np.asarray(X.tocsc()[:, [j]].toarray() if is_sparse(X) else X[:, j]).ravel()
-
-
-def _same_order(a: Floats, b: Floats) -> bool:
-    """Whether b rises (or falls) with a, as after a scaler or a logarithm."""
-    order = np.argsort(a, kind="stable")
-    steps = np.diff(b[order])
-    return bool(np.all(steps >= -1e-9 * np.ptp(b)) or np.all(steps <= 1e-9 * np.ptp(b)))

@@ -10,6 +10,7 @@ from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, leak, many_columns
 from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
+from foldless.findings.naming import Names
 from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import auc_of, few_groups, few_rows, score_findings
@@ -26,14 +27,14 @@ MAX_ROWS_REGROUPED = 1000  # leaving copies out together takes a second at this 
 
 def diagnosis_of_two(
     view: LinearView,
-    X: Any,
+    names: Names,
     groups: Any,
     leave_one_out: Callable[[], LeaveOneOut],
     regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Diagnosis:
     """The diagnosis of a classifier of two classes; `regrouped` repeats `leave_one_out` with other groups."""
     if isinstance(view.X, Unloaded):
-        return _of_stream(view, leave_one_out())
+        return _of_stream(view, leave_one_out(), names)
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
@@ -45,24 +46,24 @@ def diagnosis_of_two(
     if loo is not None:
         auc = auc_of(loo, view.labels.n0, view.labels.n1)
         about_fit = (*fit_findings(view.notes, loo.removed.provenance), in_sample_answer(view, auc))
-        about_scores = score_findings(loo, auc, sketch)
+        about_scores = score_findings(loo, auc, names, sketch)
     findings = (
         *about_fit,
         few_groups(codes),
-        _about_copies(view, copies, auc, codes, regrouped),
+        _about_copies(view, copies, names, auc, codes, regrouped),
         neighbours_alike(sketch) if groups is None else None,
-        leak(figures, view, X),
-        *column_findings(figures, view),
+        leak(figures, view, names),
+        *column_findings(figures, view, names),
         *about_scores,
     )
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def diagnosis_of_refits(training: Training, X: Any, refits: Callable[[], Refits]) -> Diagnosis:
+def diagnosis_of_refits(training: Training, names: Names, refits: Callable[[], Refits]) -> Diagnosis:
     """The diagnosis of a classifier of two classes that was refitted; checks that need its weights are left out."""
     loo, refusal = _answered(refits)
     auc = None if loo is None else auc_of(loo, training.labels.n0, training.labels.n1)
-    about_scores = () if loo is None or auc is None else score_findings(loo, auc)
+    about_scores = () if loo is None or auc is None else score_findings(loo, auc, names)
     shape = training.y.size, getattr(training.estimator, "n_features_in_", 0)
     if training.X is None:
         return _diagnosis((refusal, NOT_NUMBERS, *about_scores), auc, shape, None)
@@ -71,9 +72,9 @@ def diagnosis_of_refits(training: Training, X: Any, refits: Callable[[], Refits]
     copies = find_copies(training.X, sketch, training.groups)
     about_table = (
         few_groups(training.groups),
-        copies_finding(copies),
+        copies_finding(copies, names),
         neighbours_alike(sketch) if training.groups is None else None,
-        label_column(training.X, training.codes, X),
+        label_column(training.X, training.codes, names),
     )
     return _diagnosis((refusal, *about_table, *about_scores), auc, training.X.shape, copies)
 
@@ -87,7 +88,9 @@ NOT_NUMBERS = Finding(
 )
 
 
-def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[ClassScores, AUCPosterior]]) -> Diagnosis:
+def diagnosis_of_classes(
+    view: LinearView, names: Names, answer: Callable[[], tuple[ClassScores, AUCPosterior]]
+) -> Diagnosis:
     """The diagnosis of a classifier of more than two classes; checks that need one score per row are left out."""
     given, refusal = _answered(answer)
     auc = None if given is None else given[1]
@@ -98,14 +101,14 @@ def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[Cl
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
     figures = [(column_figures(each), each) for each in per_class]
     about_columns = (
-        label_column(view.X, view.codes, X),
-        *(leak(f, each, X) for f, each in figures),
-        *(finding for f, each in figures for finding in column_findings(f, each)),
+        label_column(view.X, view.codes, names),
+        *(leak(f, each, names) for f, each in figures),
+        *(finding for f, each in figures for finding in column_findings(f, each, names)),
     )
     findings = (
         refusal,
         *about_fit,
-        copies_finding(copies),
+        copies_finding(copies, names),
         neighbours_alike(sketch),
         *_one_of_each(present(*about_columns)),
         few_rows(int(view.counts.min()), which="smallest"),
@@ -113,7 +116,7 @@ def diagnosis_of_classes(view: LinearView, X: Any, answer: Callable[[], tuple[Cl
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
+def _of_stream(view: LinearView, loo: LeaveOneOut, names: Names) -> Diagnosis:
     """The checks that need no table in memory, and a finding that the table itself was not checked."""
     auc = auc_of(loo, view.labels.n0, view.labels.n1)
     unchecked = Finding(
@@ -124,7 +127,7 @@ def _of_stream(view: LinearView, loo: LeaveOneOut) -> Diagnosis:
         float("nan"),
     )
     about_fit = fit_findings(view.notes, loo.removed.provenance)
-    findings = (*about_fit, unchecked, many_columns(view.X.shape), *score_findings(loo, auc))
+    findings = (*about_fit, unchecked, many_columns(view.X.shape), *score_findings(loo, auc, names))
     return _diagnosis(findings, auc, view.X.shape, None)
 
 
@@ -160,15 +163,16 @@ def _answered(answer: Callable[[], T]) -> tuple[T | None, Finding | None]:
 def _about_copies(
     view: LinearView,
     copies: Copies,
+    names: Names,
     auc: AUCPosterior | None,
     codes: Ints | None,
     regrouped: Callable[[Ints], LeaveOneOut],
 ) -> Finding | None:
     """The finding on copies, with what the AUC becomes when they are left out together, where that is quick."""
     if auc is None or copies.share == 0 or codes is not None or copies.codes.size > MAX_ROWS_REGROUPED:
-        return copies_finding(copies)
+        return copies_finding(copies, names)
     try:
         together = regrouped(copies.codes)
     except InputError:  # nearly all rows are copies of one row: too few groups to leave any out
-        return copies_finding(copies)
-    return copies_finding(copies, auc, auc_of(together, view.labels.n0, view.labels.n1))
+        return copies_finding(copies, names)
+    return copies_finding(copies, names, auc, auc_of(together, view.labels.n0, view.labels.n1))

@@ -74,7 +74,7 @@ def stand_in(provenance: Provenance) -> Finding | None:
         "stand-in",
         "caution",
         f"leaving rows out has no closed form for this classifier; the nearest ridge regression stood in for its "
-        f"training (match {match:.2f}; 1 is the same direction).{off if match < CLOSE else ''}",
+        f"training (they agree by {match:.2f}; 1 is the same direction).{off if match < CLOSE else ''}",
         WAYS_OUT,
         match,
     )

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from foldless.checks import Floats, is_sparse
-from foldless.findings.columns import as_dense, blocks, name_of_column
+from foldless.findings.columns import as_dense, blocks
 from foldless.findings.finding import Finding, present
+from foldless.findings.naming import Names
 from foldless.findings.rows import Copies, copies_finding, exact_copies
 from foldless.honest.design import Ints
 from foldless.honest.refits import Training
@@ -22,18 +23,18 @@ SEED, FEW = 20240302, 32
 VARIES = 1e-9  # share of a column's variance that is rounding
 
 
-def quick_notes(view: LinearView | Training, X: Any, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView | Training, names: Names, groups: Ints | None) -> tuple[str, ...]:
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
     codes = exact_copies(view.X, groups)
     copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
-    findings = present(copies_finding(copies), label_column(view.X, view.codes, X))
+    findings = present(copies_finding(copies, names), label_column(view.X, view.codes, names))
     return tuple(finding.note for finding in findings if finding.level > 0)
 
 
-def label_column(M: Any, classes: Any, X: Any) -> Finding | None:
-    """A column of M that is constant within every class; X is the table as the user knows it."""
+def label_column(M: Any, classes: Any, names: Names) -> Finding | None:
+    """A column of M that is constant within every class."""
     same = _constant_within(M, np.asarray(classes))
     if same.size == 0:
         return None
@@ -41,7 +42,7 @@ def label_column(M: Any, classes: Any, X: Any) -> Finding | None:
     return Finding(
         "leak",
         "severe",
-        f"{name_of_column(int(same[0]), M, X)}{more} is the label, written another way.",
+        f"{names.column(int(same[0]), M)}{more} is the label, written another way.",
         "Drop it and fit again: it is not known before the outcome is.",
         1.0,
     )

@@ -11,9 +11,9 @@ from scipy.special import ndtri
 from foldless.checks import Floats, is_sparse
 from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense
 from foldless.findings.finding import Finding, Severity
+from foldless.findings.naming import Names
 from foldless.honest.design import Ints, blocks
 from foldless.results.auc import AUCPosterior
-from foldless.words import listed
 
 # Leaving a row out has no effect while a copy of it stays in the training set.
 #
@@ -81,13 +81,14 @@ def _exact_pairs(X: Any, groups: Ints | None) -> tuple[Ints, Ints, bool]:
 
 
 def copies_finding(
-    copies: Copies, auc: AUCPosterior | None = None, together: AUCPosterior | None = None
+    copies: Copies, names: Names, auc: AUCPosterior | None = None, together: AUCPosterior | None = None
 ) -> Finding | None:
     """The finding; `auc` is the present answer, `together` that with copies left out together, where it is known."""
     if copies.share == 0:
         return None
     rows = np.flatnonzero(copies.codes == int(np.argmax(np.bincount(copies.codes))))
     counts = {"equal to another in every column": copies.n_exact, "closer to another than chance allows": copies.n_near}
+    example = names.listed_rows(rows.tolist())
     parts = [f"{n} {'is' if n == 1 else 'are'} {what}" for what, n in counts.items() if n]
     against = f" {copies.n_contradicting} rows have a copy with the other label." if copies.n_contradicting else ""
     effect, fallen = "", 0.0
@@ -97,7 +98,7 @@ def copies_finding(
     return Finding(
         "copies",
         _severity(copies, fallen),
-        f"of {copies.codes.size} rows {' and '.join(parts)} (for example {listed(rows.tolist())}).{effect}{against}",
+        f"of {copies.codes.size} rows {' and '.join(parts)} (for example {example}).{effect}{against}",
         "A copy of a row betrays its label when it is left out. Drop the copies and fit again; if they are repeated "
         "measurements, say which rows belong together: groups= in Python, --groups on the command line.",
         copies.share,

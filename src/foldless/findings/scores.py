@@ -9,6 +9,7 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, present
+from foldless.findings.naming import Names
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -16,7 +17,6 @@ from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import SeparationStatistic
 from foldless.results.auc import AUCPosterior
-from foldless.words import listed
 
 # All checks use the pair-removed scores that the answer was computed from; nothing is refitted.
 
@@ -29,15 +29,17 @@ AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely
 ENOUGH_TO_SPLIT = 20  # rows of the smaller class: fewer leave less than four for each fold
 
 
-def score_findings(analysis: LeaveOneOut, auc: AUCPosterior, sketch: Sketch | None = None) -> tuple[Finding, ...]:
+def score_findings(
+    loo: LeaveOneOut, auc: AUCPosterior, names: Names, sketch: Sketch | None = None
+) -> tuple[Finding, ...]:
     """All checks of this file. Given a `sketch` of the rows, the spread of all columns is checked too."""
     return present(
-        *refit_findings(analysis),
-        few_rows(*_fewest(analysis)),
-        worse_than_chance(analysis),
-        perfect_order(analysis, auc),
-        unequal_spread(analysis.removed, sketch),
-        outliers(analysis.removed, auc),
+        *refit_findings(loo),
+        few_rows(*_fewest(loo)),
+        worse_than_chance(loo),
+        perfect_order(loo, auc),
+        unequal_spread(loo.removed, sketch),
+        outliers(loo.removed, auc, names),
     )
 
 
@@ -182,7 +184,7 @@ def variance_ratio(positive: Floats, negative: Floats) -> tuple[float, float]:
     return float(np.exp(logs[0] - logs[1])), float(abs(logs[0] - logs[1]) / np.sqrt(variance))
 
 
-def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
+def outliers(removed: Removed, auc: AUCPosterior, names: Names) -> Finding | None:
     """Rows far outside their class, and what the AUC estimate becomes without them."""
     negative, positive = rates.pair_scores(removed)
     far1, far0 = far_off(positive), far_off(negative)
@@ -195,7 +197,8 @@ def outliers(removed: Removed, auc: AUCPosterior) -> Finding | None:
     rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])
     ordered = removed.pairs.ranks()
     order = np.argsort(-np.concatenate([_influence(ordered.by_row1)[far1], _influence(ordered.by_row0)[far0]]))
-    which = f"row {rows[0]} is" if n_far == 1 else f"{n_far} rows ({listed(rows[order].tolist())}) are"
+    several = f"{n_far} rows ({names.listed_rows(rows[order].tolist())}) are"
+    which = f"{names.row(int(rows[0]))} is" if n_far == 1 else several
     return Finding(
         "outliers",
         "caution" if matters else "info",
@@ -218,10 +221,10 @@ def _influence(own: Floats) -> Floats:
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
 
 
-def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]) -> AUCPosterior:
+def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...], names: Names) -> AUCPosterior:
     """The posterior of the AUC with its notes; `table_notes` are `quick_notes`, the same for all models of a table."""
     post = auc_of(analysis, n0, n1, table_notes)
-    seen = tuple(finding.note for finding in score_findings(analysis, post) if finding.level > 0)
+    seen = tuple(finding.note for finding in score_findings(analysis, post, names) if finding.level > 0)
     return replace(post, notes=post.notes + seen)
 
 

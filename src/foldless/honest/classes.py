@@ -262,7 +262,7 @@ def _scores(
 ) -> ClassScores:
     """Scores of a known objective; `fit` is its residual, whether it was polished, and the direction cosine."""
     residual, polished, cosine = fit
-    notes = on_convergence(residual, cosine, USED)
+    notes = on_convergence(cosine, USED)
     return ClassScores(
         tensor, drawn, view.codes, score, Provenance("loo", family, residual, polished, cosine, 1.0, notes)
     )
@@ -275,8 +275,8 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
     name = "mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     note = (
         f"leaving rows out has no affordable closed form for {name}: for each class against the rest, the nearest "
-        f"ridge regression stands in for its training (worst match {matches[worst]:.2f}, class "
-        f"{view.classes[worst]!r})."
+        f"ridge regression stands in for its training (they agree by {matches[worst]:.2f} or "
+        f"more, least for class {view.classes[worst]!r}; 1 is the same direction)."
     )
     provenance = surrogate_provenance(view, matches[worst], note)
     tensor, score = (tensor.as_log_odds(), LOG_ODDS) if competing else (tensor, DECISION)

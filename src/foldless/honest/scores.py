@@ -106,24 +106,25 @@ FEW_ROWS = 10  # in a class with fewer rows than this, the spread of the scores 
 POOR_MATCH = 0.5  # below this, the stand-in is far from the training that it replaces
 
 
-def on_convergence(residual: float, cosine: float, used: str) -> tuple[str, ...]:
+def on_convergence(cosine: float, used: str) -> tuple[str, ...]:
     """Whether the weights are at the optimum of their objective; `used` names the optimum that was taken instead."""
     if cosine >= WORTH_SAYING:
         return ()
-    fact = f"the weights are not at the optimum of their training objective (residual {residual:.2g})"
+    figures = f"the figures are those of {used}"
     if cosine >= MATERIAL:
-        return (f"{fact}; {used}, which points the same way, was used instead.",)
+        near = f"which points nearly the same way (cosine {cosine:.3f}). That is no cause for concern"
+        return (f"the solver stopped a little short of its optimum: {figures}, {near}.",)
     return (
-        f"{fact}: the figures are those of {used}, not of your weights, which point elsewhere (cosine {cosine:.2f}). "
-        f"Either X, y or sample_weight are not those given to fit, or the fit stopped early: "
-        f"then use a smaller tol and a larger max_iter, or a stronger penalty.",
+        f"the weights are not at the optimum of their training objective: {figures}, not of your weights, which point "
+        f"elsewhere (cosine {cosine:.2f}). Either X, y or sample_weight are not those given to fit, or the fit stopped "
+        f"early: then use a smaller tol and a larger max_iter, or a stronger penalty.",
     )
 
 
 def _on_fit(solution: Optimum) -> tuple[str, ...]:
     factor = solution.penalty_factor
     used = "that optimum" if factor == 1 else f"the optimum at {factor:.2g} x the penalty"
-    return on_convergence(solution.residual_before, solution.direction_cosine, used) if solution.polished else ()
+    return on_convergence(solution.direction_cosine, used) if solution.polished else ()
 
 
 def on_given_scales(objective: Objective) -> tuple[str, ...]:
@@ -153,7 +154,7 @@ def on_surrogate(stand_in: str, match: float) -> str:
 def _stand_in(view: LinearView, match: float) -> str:
     return (
         f"leaving rows out has no closed form for {_named(view)}: "
-        f"the nearest ridge regression stands in for its training (match {match:.2f})."
+        f"the nearest ridge regression stands in for its training (they agree by {match:.2f}; 1 is the same direction)."
     )
 
 

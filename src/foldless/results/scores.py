@@ -23,7 +23,7 @@ class HonestScores(ShownAsCard):
         Share of the variance of the scores that is due to the training set, from 0 to 1; of refits a bound, which may
         be slightly above 1.
     residual : float
-        Optimality residual of the fit, nan where the training objective is unknown.
+        How far the fit is from its optimum (0: at it), nan where the training objective is unknown.
     match : float
         How closely a surrogate matches the classifier; 1 where the objective is known.
     method, notes

@@ -129,7 +129,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     optimism_ : float
         How far the largest posterior mean is expected to exceed the AUC of its candidate merely because it is the
         largest, from a simulation of the candidates' correlated errors with a fixed seed. ``best_score_ - optimism_``
-        is the more sober figure, and a cautious one (docs/guides/choosing_c.md).
+        is the more realistic figure, and a cautious one (docs/guides/choosing_c.md).
     classes_, n_features_in_, feature_names_in_ : those of ``best_estimator_``
 
     Notes

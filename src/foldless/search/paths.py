@@ -15,6 +15,7 @@ from foldless import checks
 from foldless.analysis import Options, analysed
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
+from foldless.findings.naming import Names
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer
 from foldless.honest.design import Ints
@@ -164,6 +165,7 @@ class Stage:
     codes: Ints | None
     options: Options
     table_notes: tuple[str, ...]
+    names: Names
 
     @classmethod
     def of(cls, study: Study, params: Params, strength: str) -> Stage | None:
@@ -184,10 +186,11 @@ class Stage:
         codes = None if groups is None else checks.as_groups(groups, positive, fewest=3)
         checked_weight(weight, positive)
         rows = evaluated_rows(positive, codes, view.X.shape[1])
-        notes = quick_notes(view, study.X, codes)
+        names = Names(study.X, estimator)
+        notes = quick_notes(view, names, codes)
         if codes is None:
             template = with_balance(template, view, weight)
-        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes)
+        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes, names)
 
     def objective(self, value: float) -> Objective:
         """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
@@ -215,7 +218,7 @@ class Stage:
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
-        posterior = auc_answer(analysis, labels.n0, labels.n1, self.table_notes)
+        posterior = auc_answer(analysis, labels.n0, labels.n1, self.table_notes, self.names)
         return Visit(objective, fit, factor, removed.loo, posterior, shares_of_rows(analysis))
 
     def _settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
+from foldless.findings.naming import names_after, steps_before_y
 from foldless.laws.moments import feature_moments
-from foldless.model.steps import CONTAINERS, Steps, flattened, saw_y, sklearn_names
+from foldless.model.steps import CONTAINERS, Steps, flattened, sklearn_names
 from foldless.model.view import LinearView, as_table, dismantled
 from foldless.show.report.parts import Case, Part
 from foldless.words import shortened
@@ -43,21 +44,12 @@ def _carried(names: list[str] | None, X: Any, steps: Steps, width: int) -> list[
     """Names of the `width` columns after some steps; numbers where a step does not name its output."""
     names = names or [_numbered(k) for k in range(X.shape[1] if len(getattr(X, "shape", ())) == 2 else width)]
     for _, step in steps:
-        names = _after(step, names)
+        names = names_after(step, names) or names
     return names if len(names) == width else [_numbered(k) for k in range(width)]
 
 
 def _numbered(k: int) -> str:
     return f"column {k + 1}"
-
-
-def _after(step: Any, names: list[str]) -> list[str]:
-    for given in (names, None):
-        try:
-            return [str(name) for name in step.get_feature_names_out(given)]
-        except Exception:  # names other than those seen in fit, or a step without names
-            continue
-    return names
 
 
 # ---- The features with the largest effect on the score, in comparable units.
@@ -72,8 +64,7 @@ def features_part(case: Case) -> Part:
     except EstimatorError:
         return Part.skipped("This classifier is not linear: it has no weights.")
     all_steps = [] if case.is_weights else dismantled(case.analysis.estimator)[0]
-    # The weights act on X after all steps up to the first that saw y.
-    steps = list(takewhile(lambda named: not saw_y(named[1]), all_steps))
+    steps = steps_before_y(case.analysis.estimator)
     names = _carried(case.names, case.analysis.X, steps, view.X.shape[1])
     # A part of the weights that all classes share does not affect the ranking.
     weights = view.weights if case.two_classes else view.weights - view.weights.mean(axis=0)

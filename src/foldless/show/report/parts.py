@@ -52,7 +52,7 @@ class Case:
         level = checks.in_open_interval(level, "level")
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
             raise InputError(f"seed must be a whole number from 0 to 2**32 - 1, got {seed!r}.")
-        return cls(analysis, level, _names(feature_names, analysis.X), int(seed), bool(search))
+        return cls(analysis, level, checks.feature_names(feature_names, analysis.X), int(seed), bool(search))
 
     @property
     def two_classes(self) -> bool:
@@ -69,18 +69,6 @@ class Case:
         view = self.analysis.rows if self.two_classes else self.analysis.view
         order = slice(None, None, -1 if self.two_classes else 1)
         return dict(zip(view.classes[order], view.counts[order].tolist(), strict=True))
-
-
-def _names(given: Iterable[str] | None, X: Any) -> list[str] | None:
-    if given is None:
-        return checks.column_names(X)
-    if isinstance(given, str):
-        raise InputError(f"feature_names must be a list of names, got the text {given!r}.")
-    names = [str(name) for name in given]
-    shape = np.shape(X)
-    if len(shape) == 2 and shape[1] != len(names):
-        raise InputError(f"feature_names has {len(names)} names but X has {shape[1]} columns: they must match.")
-    return names
 
 
 def auc_part(case: Case) -> Part:

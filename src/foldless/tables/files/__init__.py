@@ -1,7 +1,8 @@
-"""Files as tables: CSV, TSV, Parquet and NumPy archives, each opened as a `Sheet`.
+"""Files as tables: CSV, TSV, Excel, SPSS, Stata, Parquet and NumPy archives, each opened as a `Sheet`.
 
 sheet      `Sheet`, what every kind of file provides; numbers written as text; unpacking
 text       CSV and TSV; `writing` finds out how they are written: encoding, separator, decimal mark
+office     Excel, SPSS and Stata, read as text
 binary     Parquet and NumPy's .npz
 
 To add a kind: a subclass of `Sheet`, and a `Kind` in `KINDS`.
@@ -17,19 +18,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from pathlib import Path
 from tempfile import gettempdir
 
 from foldless.errors import InputError
 from foldless.tables import parquet
 from foldless.tables.files import binary, sheet
-from foldless.tables.files.sheet import Hints, Loaded, Sheet
+from foldless.tables.files.sheet import READABLE, Hints, Loaded, Sheet
 
 __all__ = ["Hints", "Loaded", "Sheet", "open_parquet", "opened"]
 
 # ---- The kinds of files. The first bytes of a file decide; its name must not contradict them.
-
-READABLE = "a table as CSV, TSV, Parquet or .npz"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Kind:
     magic: tuple[bytes, ...] = ()  # first bytes
     suffixes: tuple[str, ...] = ()  # endings that only this kind may have
     read: Callable[[Path, Hints, Path], Sheet] | None = None  # of the file, the user's hints and a scratch directory
-    takes_hints: bool = False
+    hints: tuple[str, ...] = ()  # which of the user's hints concern it
     growth: int = 1  # roughly, bytes in memory per byte of the file
     advice: str = ""
 
@@ -47,25 +47,34 @@ class Kind:
 def _read_text(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> Sheet:
     from foldless.tables.files import text  # loads polars: only once the memory limit has been checked
 
-    return text.read(path, hints, scratch, packed)
+    return text.read(path, hints, scratch, sheet.unpack_gzip(path, scratch / "unpacked") if packed else None)
 
 
-TEXT = Kind(read=_read_text, takes_hints=True)
-GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(_read_text, packed=True), takes_hints=True, growth=4)
+def _read_office(path: Path, hints: Hints, scratch: Path) -> Sheet:
+    from foldless.tables.files import office
+
+    return office.read(path, hints, scratch)
+
+
+MARKS = ("decimal", "thousands")
+TEXT = Kind(read=_read_text, hints=("sep", "encoding", *MARKS))
+GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(_read_text, packed=True), TEXT.hints, growth=4)
 PARQUET = Kind((b"PAR1",), parquet.SUFFIXES, binary.read_parquet, growth=3)
 ARCHIVE = Kind(suffixes=(".npz",), read=binary.read_archive)  # a zip file, distinguished from others by its suffix
 ZIP = Kind((b"PK\x03\x04", b"PK\x05\x06"), advice="unpack it first")
 ARRAY = Kind((b"\x93NUMPY",), advice="it holds one array without labels: save both with numpy.savez(file, X=X, y=y)")
-SPREADSHEET = Kind(suffixes=(".xlsx", ".xls", ".xlsm", ".ods"), advice="save the sheet as CSV first")
-KINDS = (GZIP, PARQUET, ARCHIVE, ZIP, ARRAY, SPREADSHEET)
+OLD_EXCEL, OLD_STATA = (b"\xd0\xcf\x11\xe0",), tuple(bytes(v) for v in product((0x71, 0x72, 0x73), (1, 2)))
+EXCEL = Kind(OLD_EXCEL, (".xlsx", ".xls", ".xlsm", ".ods"), _read_office, ("sheet", *MARKS), growth=10)
+SPSS = Kind((b"$FL2", b"$FL3"), (".sav", ".zsav"), _read_office, MARKS, growth=10)
+STATA = Kind((b"<stata_d", *OLD_STATA), (".dta",), _read_office, MARKS, growth=10)
+KINDS = (GZIP, PARQUET, ARCHIVE, ZIP, ARRAY, EXCEL, SPSS, STATA)
 
 
 @contextmanager
 def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
     """A file as a `Sheet`; temporary copies, unpacked or in another encoding, are removed afterwards."""
     kind = kind_of(path)
-    if not kind.takes_hints:
-        hints.refuse(path)
+    hints.refuse(path, kind.hints)
     refuse_beyond_limit(path, kind)
     with _scratch() as scratch:
         yield kind.read(path, hints, scratch)  # type: ignore[misc]
@@ -105,8 +114,8 @@ def kind_of(path: Path) -> Kind:
     suffix = path.suffix.lower()
     content = next((kind for kind in KINDS if start.startswith(kind.magic)), TEXT)
     named = next((kind for kind in KINDS if suffix in kind.suffixes), content)
-    if (content, named) == (ZIP, ARCHIVE):
-        return ARCHIVE
+    if content is ZIP and named in (ARCHIVE, EXCEL):
+        return named
     if advice := named.advice or content.advice:
         raise InputError(f"{path} is not {READABLE}: {advice}.")
     if named is not content:

@@ -7,13 +7,15 @@ import re
 import zipfile
 import zlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foldless.errors import InputError
+
+READABLE = "a table as CSV, TSV, Excel, SPSS, Stata, Parquet or .npz"
 
 # ---- How numbers are written: the decimal mark and the mark between thousands, chosen or guessed from the first rows.
 
@@ -143,18 +145,20 @@ def is_number(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Hints:
-    """What the user chose for a text file; None stands for a guess."""
+    """What the user chose for a file; None stands for a guess."""
 
     sep: str | None = None
     encoding: str | None = None
     decimal: str | None = None
     thousands: str | None = None
+    sheet: str | None = None
 
-    def refuse(self, path: Path) -> None:
-        """Refuse hints for a file that is not text."""
+    def refuse(self, path: Path, taken: tuple[str, ...] = ()) -> None:
+        """Refuse hints that do not concern this kind of file."""
         for hint in fields(self):
-            if getattr(self, hint.name) is not None:
-                raise InputError(f"--{hint.name} is for text files, and {path} is not one: leave it out.")
+            if getattr(self, hint.name) is not None and hint.name not in taken:
+                kind = "Excel" if hint.name == "sheet" else "text"
+                raise InputError(f"--{hint.name} is for {kind} files, and {path} is not one: leave it out.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +189,27 @@ class Sheet(ABC):
     @abstractmethod
     def load(self, names: tuple[str, ...]) -> Loaded:
         """Several columns, as numbers where they hold numbers."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Excerpt(Sheet):
+    """Some rows of a sheet."""
+
+    whole: Sheet
+    kept: Any  # a polars series of booleans, one per row
+
+    @classmethod
+    def of(cls, whole: Sheet, kept: Any) -> Excerpt:
+        """The rows of the sheet for which `kept` is true."""
+        return cls(**{item.name: getattr(whole, item.name) for item in fields(Sheet)}, whole=whole, kept=kept)
+
+    def column(self, name: str) -> Any:
+        return self.whole.column(name).filter(self.kept)
+
+    def load(self, names: tuple[str, ...]) -> Loaded:
+        loaded = self.whole.load(names)
+        texts = {name: column.filter(self.kept) for name, column in loaded.texts.items()}
+        return replace(loaded, X=loaded.X[self.kept.to_numpy()], texts=texts)
 
 
 def new_matrix(rows: int, columns: int, dtype: Any = np.float64) -> Any:

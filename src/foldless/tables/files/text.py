@@ -22,10 +22,9 @@ SAMPLE_ROWS = 200
 TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
 
 
-def read(path: Path, hints: Hints, scratch: Path, packed: bool = False) -> TextSheet:
-    """Find out how a file, packed with gzip or not, is written; only its first lines are kept."""
-    plain = sheet.unpack_gzip(path, scratch / "unpacked") if packed else path
-    text, encoding = as_utf8(plain, hints.encoding, scratch, path)
+def read(path: Path, hints: Hints, scratch: Path, copy: Path | None = None) -> TextSheet:
+    """Find out how a file, or its copy as text, is written; only its first lines are kept."""
+    text, encoding = as_utf8(copy or path, hints.encoding, scratch, path)
     layout = layout_of(text, hints, path)
     read_as = f"{layout.words}, {familiar_name(encoding)}"  # such as 'semicolon, decimal comma, Latin-1'
     remedy = f"it was read as {read_as}; --sep, --decimal, --thousands and --encoding change that"
@@ -174,7 +173,8 @@ class TextSheet(Sheet):
             self._fail(one_line(str(err).strip().split("\n")[0]), err)
 
     def _fail(self, reason: str, err: Exception | None = None) -> NoReturn:
-        unclosed = "a quotation mark is opened and never closed" if 'could not parse `"' in reason else None
+        open_quote = 'could not parse `"' in reason or "CSV malformed" in reason  # polars' words for rows that ran on
+        unclosed = "a quotation mark is opened and never closed" if open_quote else None
         why = self._ragged() or unclosed or reason.rstrip(".")
         raise InputError(f"{self.path} cannot be read as a table: {why}; {self.remedy}.") from err
 

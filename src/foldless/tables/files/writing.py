@@ -36,7 +36,9 @@ def as_utf8(path: Path, wanted: str | None, scratch: Path, shown: Path) -> tuple
     """
     content = _inspected(path)
     if content.binary and wanted is None:
-        raise InputError(f"{shown} is not a text file: expected a table as CSV, TSV, Parquet or .npz.")
+        raise InputError(
+            f"{shown} is not a text file: expected a table as CSV, TSV, Excel, SPSS, Stata, Parquet or .npz."
+        )
     encoding = wanted or content.encoding
     if encoding is None:
         raise InputError(f"the encoding of {shown} could not be recognised: name it with --encoding.")
@@ -149,6 +151,7 @@ def _rewritten(path: Path, encoding: str, target: Path, shown: Path) -> Path:
 SEPARATORS = ",;\t|"
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "space"}
 TAB_SUFFIXES = (".tsv", ".tab")
+MOST_TITLES = 5  # lines above the header
 LINES = 40  # lines that the guess is made from
 CELLS = 10_000  # ... and cells, where lines are long
 SNIFFED = 2**14  # characters that csv.Sniffer is asked about; it is slow on wide tables
@@ -168,6 +171,7 @@ class Layout:
     marks: sheet.Marks
     skipped: int = 0
     named: str | None = None
+    title: str = ""  # what was skipped above the header, in words
 
     @property
     def words(self) -> str:
@@ -175,7 +179,7 @@ class Layout:
         name = NAMES.get(self.separator, repr(self.separator))
         if self.named is not None:
             name += " (named in the first line)" if self.named == self.separator else " (not as the first line says)"
-        return f"{name}, {self.marks.words}"
+        return ", ".join(filter(None, (name, self.marks.words, self.title)))
 
 
 def layout_of(text: Path, hints: Hints, shown: Path) -> Layout:
@@ -187,13 +191,16 @@ def layout_of(text: Path, hints: Hints, shown: Path) -> Layout:
         raise InputError(f"{shown} is empty: expected a header line and one line per row.")
     suffix = Path(shown.stem if shown.suffix.lower() == ".gz" else shown).suffix.lower()
     separator = hints.sep or named or ("\t" if suffix in TAB_SUFFIXES else _guessed_separator(lines))
+    title = _lines_of_title(lines, separator)
+    above = " ".join(line.strip(f'{separator}" \n\r') for line in lines[:title]).strip()
+    lines = lines[title:]
     rows = list(_cells(lines, separator))
-    _refuse_comments(lines, rows, shown)
     header = tuple(name.strip() for name in rows[0])
     refuse_repeated(header, shown)
     cells = list(islice((cell for row in rows[1:] for cell in row), CELLS))
     written = sheet.chosen(hints.decimal, hints.thousands, cells)
-    return Layout(separator, header, written, 0 if named is None else blank + 1, named)
+    skipped = blank + title + (named is not None) if title or named is not None else 0
+    return Layout(separator, header, written, skipped, named, above and f"without the title '{cut(above)}'")
 
 
 def _first_lines(text: Path) -> tuple[int, list[str]]:
@@ -209,12 +216,22 @@ def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
     return (row for row in csv.reader(lines, delimiter=separator) if row)
 
 
+def _lines_of_title(lines: list[str], separator: str) -> int:
+    """How many lines stand above the header: a few with at most half as many cells filled, before names of columns."""
+    rows = [[cell.strip() for cell in row] for row in _cells(lines, separator)]
+    filled = [sum(map(bool, row)) for row in rows]
+    k = next(k for k, n in enumerate(filled) if 2 * n > max(filled) or k == len(filled) - 1)
+    names = not any(map(sheet.is_number, rows[k]))
+    return k if names and max(filled) > 2 and k <= MOST_TITLES and len(rows) > k + 2 else 0
+
+
 def _guessed_separator(lines: list[str]) -> str:
     """The guess of csv.Sniffer if it fits the first lines, else the most frequent mark in the header that does."""
     counts = Counter(re.sub(r'"[^"]*"', "", lines[0]))
     frequent = sorted(SEPARATORS, key=lambda mark: -counts[mark])
     candidates = [*_sniffed(lines), *frequent]
-    return next((mark for mark in candidates if _fits(lines, mark)), frequent[0])
+    starts = [0, *(k for k in range(1, MOST_TITLES + 1) if len(lines) > k + 2)]  # there may be a title
+    return next((mark for k in starts for mark in candidates if _fits(lines[k:], mark)), frequent[0])
 
 
 def _sniffed(lines: list[str]) -> list[str]:
@@ -232,12 +249,3 @@ def _fits(lines: list[str], separator: str) -> bool:
     # The last line may end inside a cell that has a line break in it.
     widths = {len(row) for row in list(_cells(lines, separator))[: max(2, LINES - 1)]}
     return len(widths) == 1 and widths != {1}
-
-
-def _refuse_comments(lines: list[str], rows: list[list[str]], shown: Path) -> None:
-    """A first line with '#' may name the columns ('#id,age'); with fewer or more cells than the next, it does not."""
-    if lines[0].startswith("#") and len(rows) > 1 and (lines[1].startswith("#") or len(rows[0]) != len(rows[1])):
-        raise InputError(
-            f"{shown} begins with a comment ('{cut(lines[0].strip())}'): remove the lines that start with '#', "
-            f"so that the first line names the columns."
-        )
