@@ -2,15 +2,17 @@
 
 linear discriminant analysis      `foldless.honest.discriminant`
 multinomial logistic regression   `foldless.honest.softmax`
-one class against the rest        below: ridge, the squared hinge, OneVsRestClassifier
+ridge                             `foldless.honest.least_squares`
+one class against the rest        below: the squared hinge, OneVsRestClassifier
 anything else                     below: the nearest ridge regression of each class against the rest
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +20,8 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.honest import discriminant
-from foldless.honest.design import Ints, build_design
+from foldless.honest import discriminant, least_squares
+from foldless.honest.design import Curvature, Ints, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -32,6 +34,7 @@ from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
     MAX_LEVERAGE,
+    LocalModel,
     Problem,
     Provenance,
     all_corrections,
@@ -110,14 +113,20 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What `remove_rows_of_classes` returns.
+    """What `remove_rows_of_classes` returns: decision values without the row; without pairs of rows on demand.
 
     Attributes
     ----------
-    tensor : Tensor
-        Honest scores.
-    drawn : Drawn
-        Rows on which pairs were evaluated; all where there are few.
+    level, alone : ndarrays of shape (K, N)
+        Decision value k of row i, in the sample and without i.
+    added_back : callable
+        What an average row of its own class in the place of row i adds to `alone`, shape (K, N).
+    pairs : callable
+        Of some rows, decision value k of row i without i and j, (K, m, m); the diagonal is meaningless.
+    exposure, impact : ndarrays of shape (N,)
+        Effect of other rows on a row, and of the row on others.
+    most : int
+        How many rows can be evaluated in pairs.
     codes : ndarray of int, shape (N,)
         Class of each row.
     score : str
@@ -126,11 +135,32 @@ class ClassScores:
         That of the worst class.
     """
 
-    tensor: Tensor
-    drawn: Drawn
+    level: Floats
+    alone: Floats
+    added_back: Callable[[], Floats]
+    pairs: Callable[[Ints], Floats]
+    exposure: Floats
+    impact: Floats
+    most: int
     codes: Ints
     score: str
     provenance: Provenance
+
+    @cached_property
+    def replaced(self) -> Floats:
+        """Decision values (K, N) of each row with an average row of its class in its place: the counts stay."""
+        return self.alone + self.added_back()
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Rows on which pairs are evaluated; all where there are few."""
+        return drawn_rows(self.codes, self.most, self.exposure, self.impact)
+
+    @cached_property
+    def tensor(self) -> Tensor:
+        """Honest scores, and those of the drawn rows without each pair of them."""
+        tensor = Tensor.of(self.level, self.alone, self.pairs(self.drawn.rows), self.drawn)
+        return tensor.as_log_odds() if self.score == LOG_ODDS else tensor
 
 
 def log_odds(decisions: Floats) -> Floats:
@@ -177,7 +207,7 @@ def remove_rows_of_classes(
     checks.unequal_scores(view.scores())
     weight = _checked_weight(sample_weight, view)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
-    for way in (_with_discriminant, _with_softmax, _with_targets):
+    for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:
             return known
@@ -223,12 +253,20 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
     if model is None:
         return None
     decisions, (alone, leverage) = discriminant.decisions(model), discriminant.scores_alone(model)
-    drawn = drawn_rows(view.codes, most, leverage, leverage)
-    tensor = Tensor.of(decisions.T, alone, discriminant.scores_in_pairs(model, drawn.rows), drawn)
     cosine = _agreement(decisions, view.scores())
     residual = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
-    fit = (residual, cosine < WORTH_SAYING, cosine)
-    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "linear discriminant analysis", fit)
+    return ClassScores(
+        level=decisions.T,
+        alone=alone,
+        added_back=partial(discriminant.added_back, model),
+        pairs=partial(discriminant.scores_in_pairs, model),
+        exposure=leverage,
+        impact=leverage,
+        most=most,
+        codes=view.codes,
+        score=LOG_ODDS,
+        provenance=_provenance("linear discriminant analysis", residual, cosine < WORTH_SAYING, cosine),
+    )
 
 
 def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -237,10 +275,39 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
         return None
     problem, best = known
     removal = Removal(problem, best)
-    drawn = drawn_rows(view.codes, min(most, affordable_rows(problem)), removal.exposure, removal.impact)
-    tensor = Tensor.of(best.decisions.T, removal.alone.T, removal.pairs(drawn.rows), drawn)
-    fit = (best.residual_before, best.polished, best.direction_cosine)
-    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "multinomial logistic regression", fit)
+    family, fit = "multinomial logistic regression", (best.residual_before, best.polished, best.direction_cosine)
+    return ClassScores(
+        level=best.decisions.T,
+        alone=removal.alone.T,
+        added_back=removal.added_back,
+        pairs=removal.pairs,
+        exposure=removal.exposure,
+        impact=removal.impact,
+        most=min(most, affordable_rows(problem)),
+        codes=view.codes,
+        score=LOG_ODDS,
+        provenance=_provenance(family, *fit),
+    )
+
+
+def _with_least_squares(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
+    known = least_squares.ridge_of(view, weight)
+    if known is None:
+        return None
+    removed, (before, cosine) = known.removed(), known.fit
+    family = "ridge classifier, one class against the rest"
+    return ClassScores(
+        level=known.scores.T,
+        alone=removed.alone.T,
+        added_back=lambda: removed.added_back.T,
+        pairs=lambda rows: _pairs_of_targets(known.problems(), rows),
+        exposure=removed.exposure,
+        impact=removed.impact,
+        most=most,
+        codes=view.codes,
+        score=DECISION,
+        provenance=_provenance(family, before, before > CONVERGED, cosine),
+    )
 
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -249,28 +316,19 @@ def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if len(known) != len(view.classes):
         return None
     problems, optima = _at_optimum(view, known)
-    tensor, drawn = scores_of_targets(problems, view.codes, most)
-    residual = max(o.residual_before for o in optima)
-    fit = (residual, residual > CONVERGED, min(o.direction_cosine for o in optima))
-    family = f"{known[0].name}, one class against the rest"
-    return _scores(view, drawn, tensor, DECISION, family, fit)
+    residual, cosine = max(o.residual_before for o in optima), min(o.direction_cosine for o in optima)
+    provenance = _provenance(f"{known[0].name}, one class against the rest", residual, residual > CONVERGED, cosine)
+    return scores_of_targets(problems, view.codes, most, DECISION, provenance)
 
 
-def _scores(
-    view: LinearView, drawn: Drawn, tensor: Tensor, score: str, family: str, fit: tuple[float, bool, float]
-) -> ClassScores:
-    """Scores of a known objective; `fit` is its residual, whether it was polished, and the direction cosine."""
-    residual, polished, cosine = fit
-    notes = on_convergence(residual, cosine, USED)
-    return ClassScores(
-        tensor, drawn, view.codes, score, Provenance("loo", family, residual, polished, cosine, 1.0, notes)
-    )
+def _provenance(family: str, residual: float, polished: bool, cosine: float) -> Provenance:
+    """That of a known objective."""
+    return Provenance("loo", family, residual, polished, cosine, 1.0, on_convergence(residual, cosine, USED))
 
 
 def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> ClassScores:
     problems, matches = _surrogates_of(view, weight)
-    worst, competing = int(np.argmin(matches)), _competes(view.estimator)
-    tensor, drawn = scores_of_targets(problems, view.codes, most)
+    worst = int(np.argmin(matches))
     name = "mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     note = (
         f"leaving rows out has no affordable closed form for {name}: for each class against the rest, the nearest "
@@ -278,8 +336,8 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
         f"{view.classes[worst]!r})."
     )
     provenance = surrogate_provenance(view, matches[worst], note)
-    tensor, score = (tensor.as_log_odds(), LOG_ODDS) if competing else (tensor, DECISION)
-    return ClassScores(tensor, drawn, view.codes, score, provenance)
+    score = LOG_ODDS if _competes(view.estimator) else DECISION
+    return scores_of_targets(problems, view.codes, most, score, provenance)
 
 
 def _agreement(a: Floats, b: Floats) -> float:
@@ -292,34 +350,63 @@ def _agreement(a: Floats, b: Floats) -> float:
 # ---- One against the rest: each class has its own two-class linear model, and rows are removed from all at once.
 
 
-def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tuple[Tensor, Drawn]:
-    """Decision values of each row without it, and of drawn rows without each pair; one problem per class."""
+def scores_of_targets(
+    problems: Sequence[Problem], codes: Ints, most: int, score: str, provenance: Provenance
+) -> ClassScores:
+    """Decision values of each row without it; one problem per class."""
     diagonals = [_diagonal(problem) for problem in problems]
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
-    impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
-    drawn = drawn_rows(codes, most, _together(exposure), _together(impact))
-    level = np.array([p.base for p in problems])
-    alone = np.array([p.base + p.gain * G * p.g / a for p, G, a in zip(problems, diagonals, slack, strict=True)])
-    without = np.empty((len(problems), drawn.rows.size, drawn.rows.size))
-    for k, problem in enumerate(problems):
-        without[k], more = _pairs_of_target(problem, drawn.rows)
-        alone[k] += more
-    return Tensor.of(level, alone, without, drawn), drawn
+    shifts = [G * p.g / a + _by_scaler(p) for p, G, a in zip(problems, diagonals, slack, strict=True)]
+    return ClassScores(
+        level=np.array([p.base for p in problems]),
+        alone=np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)]),
+        added_back=lambda: np.array([p.gain * _added_back(p, a, codes) for p, a in zip(problems, slack, strict=True)]),
+        pairs=partial(_pairs_of_targets, problems),
+        exposure=_together(exposure),
+        impact=_together([each * p.g**2 for each, p in zip(exposure, problems, strict=True)]),
+        most=most,
+        codes=codes,
+        score=score,
+        provenance=provenance,
+    )
 
 
-def _pairs_of_target(problem: Problem, rows: Ints) -> tuple[Floats, Floats | float]:
-    """Scores of the rows without each pair of them, and what the scaler adds to every row's score without that row."""
-    model, everyone = problem.local_model(rows), np.arange(rows.size)
-    without = np.empty((rows.size, rows.size))
+def _by_scaler(problem: Problem) -> Floats | float:
+    """What the scaler adds to the shift of each row without it."""
+    few = np.arange(1)
+    corrections = problem.corrections(problem.local_model(few), few)
+    return 0.0 if corrections is None else all_corrections(problem, corrections)
+
+
+def _added_back(problem: Problem, slack: Floats, codes: Ints) -> Floats:
+    """See `ClassScores.added_back`; shifts of one problem."""
+    out = np.empty(codes.size)
+    for k in range(int(codes.max()) + 1):
+        rows = np.flatnonzero(codes == k)
+        B = problem.curvature.influence_rows(problem.design, rows)
+        out[rows] = least_squares.pull_of_class(B, (problem.g / slack)[rows, None], problem.D[rows])[:, 0]
+    return out / -slack
+
+
+def _pairs_of_targets(problems: Sequence[Problem], rows: Ints) -> Floats:
+    """Scores (K, m, m) of the rows without each pair of them."""
+    out = np.empty((len(problems), rows.size, rows.size))
+    B: tuple[Curvature | None, Floats] = (None, np.empty(0))
+    for scores, problem in zip(out, problems, strict=True):
+        if B[0] is not problem.curvature:  # least squares have the same for all classes
+            B = problem.curvature, problem.curvature.influence_rows(problem.design, rows)
+        _pairs_of_target(problem, LocalModel(problem.g[rows], problem.D[rows], B[1]), rows, scores)
+    return out
+
+
+def _pairs_of_target(problem: Problem, model: LocalModel, rows: Ints, out: Floats) -> None:
+    everyone = np.arange(rows.size)
     for part in column_blocks(rows.size, rows.size):
-        without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
+        out[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
     corrections = problem.corrections(model, rows)
-    if corrections is None:
-        return without, 0.0
-    slopes = pair_slopes(model, everyone, everyone)
-    without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
-    return without, problem.gain * all_corrections(problem, corrections)
+    if corrections is not None:
+        out += problem.gain * corrections.pairs(everyone, everyone, *pair_slopes(model, everyone, everyone))[0]
 
 
 def _diagonal(problem: Problem) -> Floats:

@@ -134,7 +134,7 @@ class Rescaling:
         Which of them, and by what they were divided.
     lam : float
         Penalty at the optimum.
-    coef : ndarray of shape (k,)
+    coef : ndarray of shape (k,), or (k, K) for the fits of several classes
         Weights there, in the coordinates of the design.
     D : ndarray of shape (N,)
         Curvatures of the losses there.
@@ -151,11 +151,11 @@ class Rescaling:
 
     @cached_property
     def _lifted(self) -> tuple[Floats, Floats]:
-        """Rows of M (N, k), and w (k,), as combinations of the pivot rows of a design of the row space."""
+        """Rows of M (N, k), and w, as combinations of the pivot rows of a design of the row space."""
         root, matrix, pivots = self.curvature.root, self.design.matrix, self._pivots
         seen = self.design.rows(slice(None), self.curvature.centre) @ root @ root.T
-        both = solve_triangular(matrix[pivots], np.vstack([seen, self.coef]).T, lower=True, trans="T").T
-        return both[:-1], both[-1]
+        both = solve_triangular(matrix[pivots], np.vstack([seen, self.coef.T]).T, lower=True, trans="T")
+        return both[:, : len(seen)].T, both[:, len(seen) :].reshape(self.coef.shape)
 
     @property
     def _pivots(self) -> Ints:
@@ -189,12 +189,12 @@ class Rescaling:
         lifted, coef = self._lifted
         M = lifted @ top
         used = np.minimum(np.einsum("ij,ij->j", self.D[:, None] * values, M), 1.0)
-        return coef @ top, M[rows], (1.0 - used) / self.lam
+        return top.T @ coef, M[rows], (1.0 - used) / self.lam
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Some columns of X: `scale`, weights `w` (p,), influence `M` (rows, p), `h` = diag H^-1 (p,), and the penalty."""
+    """Some columns of X: `scale`, weights `w` (p,) or (p, K), influence `M` (rows, p), `h` = diag H^-1 (p,), `lam`."""
 
     scale: Spread | Extent
     w: Floats
@@ -210,7 +210,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p)."""
+    """For some columns, weights `w` (p,) or (p, K), influence `M` and changed penalty `E` of each row (rows, p)."""
 
     w: Floats
     M: Floats
@@ -274,7 +274,7 @@ class Corrections:
     @cached_property
     def own(self) -> tuple[Floats, Floats]:
         """M_i E_i w and M_i E_i M_i' of every row."""
-        along, across = np.zeros(self.rows.size), np.zeros(self.rows.size)
+        along, across = np.zeros((self.rows.size, *self.rescaling.coef.shape[1:])), np.zeros(self.rows.size)
         for table in self.tables():
             ME = table.M * table.E
             along += ME @ table.w
