@@ -207,6 +207,11 @@ class Analysis:
         return RememberedRows(self.class_scores)
 
     @cached_property
+    def judged_rows(self) -> Judged:
+        """Which rows of more than two classes are classified rightly without having been trained on."""
+        return judged(self.class_scores)
+
+    @cached_property
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
         groups = None if self.several_classes else self.leave_one_out.removed.groups
@@ -497,15 +502,13 @@ class _OfSeveralClasses:
         a = self.analysis
         return a.view.notes + a.class_scores.provenance.notes + a.table_notes
 
-    def judged(self, k: int) -> Judged:
-        """Which rows are right."""
-        return judged(self.analysis.class_scores, k)
-
     def accuracy(self, k: int) -> AccuracyPosterior:
-        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", self.judged(k).accuracy())
+        a = self.analysis
+        rows = a.judged_rows if k == 1 else judged(a.class_scores, k)
+        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy())
 
     def balanced_accuracy(self) -> AccuracyPosterior:
-        return self._posterior("balanced accuracy", self.judged(1).balanced())
+        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced())
 
     def _posterior(self, name: str, rows: tuple[float, float]) -> AccuracyPosterior:
         method = self.analysis.class_scores.provenance.method

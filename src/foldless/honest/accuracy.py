@@ -26,7 +26,7 @@ from foldless.honest.classes import MAX_ENTRIES, ClassScores
 from foldless.honest.design import Bools, Ints
 from foldless.honest.pairs import SEED
 
-FOR_NOISE = 300  # rows on whose pairs the training noise is measured
+FOR_NOISE = 200  # rows on whose pairs the training noise is measured
 TINY = float(np.finfo(float).tiny)
 
 

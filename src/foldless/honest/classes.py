@@ -255,18 +255,9 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
     decisions, (alone, leverage) = discriminant.decisions(model), discriminant.scores_alone(model)
     cosine = _agreement(decisions, view.scores())
     residual = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
-    return ClassScores(
-        level=decisions.T,
-        alone=alone,
-        added_back=partial(discriminant.added_back, model),
-        pairs=partial(discriminant.scores_in_pairs, model),
-        exposure=leverage,
-        impact=leverage,
-        most=most,
-        codes=view.codes,
-        score=LOG_ODDS,
-        provenance=_provenance("linear discriminant analysis", residual, cosine < WORTH_SAYING, cosine),
-    )
+    provenance = _provenance("linear discriminant analysis", residual, cosine < WORTH_SAYING, cosine)
+    back, pairs = partial(discriminant.added_back, model), partial(discriminant.scores_in_pairs, model)
+    return ClassScores(decisions.T, alone, back, pairs, leverage, leverage, most, view.codes, LOG_ODDS, provenance)
 
 
 def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -274,40 +265,21 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if known is None:
         return None
     problem, best = known
-    removal = Removal(problem, best)
-    family, fit = "multinomial logistic regression", (best.residual_before, best.polished, best.direction_cosine)
-    return ClassScores(
-        level=best.decisions.T,
-        alone=removal.alone.T,
-        added_back=removal.added_back,
-        pairs=removal.pairs,
-        exposure=removal.exposure,
-        impact=removal.impact,
-        most=min(most, affordable_rows(problem)),
-        codes=view.codes,
-        score=LOG_ODDS,
-        provenance=_provenance(family, *fit),
-    )
+    removal, most = Removal(problem, best), min(most, affordable_rows(problem))
+    scores = (best.decisions.T, removal.alone.T, removal.added_back, removal.pairs, removal.exposure, removal.impact)
+    fit = (best.residual_before, best.polished, best.direction_cosine)
+    provenance = _provenance("multinomial logistic regression", *fit)
+    return ClassScores(*scores, most, view.codes, LOG_ODDS, provenance)
 
 
 def _with_least_squares(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
     known = least_squares.ridge_of(view, weight)
     if known is None:
         return None
-    removed, (before, cosine) = known.removed(), known.fit
-    family = "ridge classifier, one class against the rest"
-    return ClassScores(
-        level=known.scores.T,
-        alone=removed.alone.T,
-        added_back=lambda: removed.added_back.T,
-        pairs=lambda rows: _pairs_of_targets(known.problems(), rows),
-        exposure=removed.exposure,
-        impact=removed.impact,
-        most=most,
-        codes=view.codes,
-        score=DECISION,
-        provenance=_provenance(family, before, before > CONVERGED, cosine),
-    )
+    alone, back, exposure, impact = known.removed()
+    provenance = _provenance("ridge classifier, one class against the rest", known.residual, False, 1.0)
+    scores = (known.scores.T, alone.T, lambda: back.T, lambda rows: _pairs_of_targets(known.problems(), rows))
+    return ClassScores(*scores, exposure, impact, most, view.codes, DECISION, provenance)
 
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -358,17 +330,18 @@ def scores_of_targets(
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
     shifts = [G * p.g / a + _by_scaler(p) for p, G, a in zip(problems, diagonals, slack, strict=True)]
+    alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)])
+    impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
+    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, codes))
     return ClassScores(
-        level=np.array([p.base for p in problems]),
-        alone=np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)]),
-        added_back=lambda: np.array([p.gain * _added_back(p, a, codes) for p, a in zip(problems, slack, strict=True)]),
-        pairs=partial(_pairs_of_targets, problems),
-        exposure=_together(exposure),
-        impact=_together([each * p.g**2 for each, p in zip(exposure, problems, strict=True)]),
-        most=most,
-        codes=codes,
-        score=score,
-        provenance=provenance,
+        *scores,
+        partial(_pairs_of_targets, problems),
+        _together(exposure),
+        _together(impact),
+        most,
+        codes,
+        score,
+        provenance,
     )
 
 
@@ -379,14 +352,15 @@ def _by_scaler(problem: Problem) -> Floats | float:
     return 0.0 if corrections is None else all_corrections(problem, corrections)
 
 
-def _added_back(problem: Problem, slack: Floats, codes: Ints) -> Floats:
-    """See `ClassScores.added_back`; shifts of one problem."""
-    out = np.empty(codes.size)
-    for k in range(int(codes.max()) + 1):
-        rows = np.flatnonzero(codes == k)
-        B = problem.curvature.influence_rows(problem.design, rows)
-        out[rows] = least_squares.pull_of_class(B, (problem.g / slack)[rows, None], problem.D[rows])[:, 0]
-    return out / -slack
+def _added_back(problems: Sequence[Problem], slack: Sequence[Floats], codes: Ints) -> Floats:
+    """See `ClassScores.added_back`."""
+    out = np.empty((len(problems), codes.size))
+    for moved, problem, a in zip(out, problems, slack, strict=True):
+        for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
+            B = problem.curvature.influence_rows(problem.design, rows)
+            moved[rows] = least_squares.pull_of_class(B, (problem.g / a)[rows, None], problem.D[rows])[:, 0]
+        moved *= -problem.gain / a
+    return out
 
 
 def _pairs_of_targets(problems: Sequence[Problem], rows: Ints) -> Floats:

@@ -22,7 +22,7 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.honest.design import Curvature, Design, Ints, blocks, build_design, curvature_at
 from foldless.honest.families import Objective, Readout, describe, row_weights
-from foldless.honest.optimum import CONVERGED, ELSEWHERE, tempered
+from foldless.honest.optimum import CONVERGED, tempered
 from foldless.honest.removal import MAX_LEVERAGE, LocalModel, Problem
 from foldless.honest.scaling import Corrections, Rescaling
 from foldless.model.steps import sklearn_names
@@ -32,38 +32,32 @@ TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
-class RemovedRows:
-    """Scores (N, K) of each row without it, what an average row of its class in its place adds, and influences (N,)."""
-
-    alone: Floats
-    added_back: Floats
-    exposure: Floats
-    impact: Floats
-
-
-@dataclass(frozen=True, eq=False)
 class LeastSquares:
-    """The fits of all classes at their common optimum.
+    """The fits of all classes at their optimum, with coefficients (k, K) and scores (N, K)."""
 
-    Attributes
-    ----------
-    objective : Objective
-        Of the first class: rows, weights and scalers are those of all.
-    design, curvature, lam : the rows, the inverse Hessian and the penalty
-    codes : ndarray of int, shape (N,)
-    coef, scores : ndarrays of shapes (k, K) and (N, K)
-    fit : tuple of float
-        Largest residual of the given weights, and their smallest cosine with the optimum.
-    """
-
-    objective: Objective
+    objective: Objective  # of the first class; rows, weights, penalty and scalers are those of all
+    codes: Ints
     design: Design
     curvature: Curvature
-    lam: float
-    codes: Ints
     coef: Floats
     scores: Floats
-    fit: tuple[float, float]
+    residual: float  # distance of the given scores from these, relative to their spread
+
+    @classmethod
+    def at(cls, objective: Objective, codes: Ints, design: Design, curvature: Curvature, given: Floats) -> LeastSquares:
+        """The optimum, from the normal equations; `given` are the scores of the user's fit."""
+        D, level = objective.loss.weight, np.zeros(given.shape[1])
+        g = -_gradient(np.zeros(given.shape), codes, D)  # D T
+        if curvature.centre is not None:
+            level = g.sum(axis=0) / curvature.total
+        right = np.asarray(design.matrix.T @ (g - D[:, None] * level))
+        coef = curvature.root @ (curvature.root.T @ right)
+        scores = design.scores(coef) + level
+        if curvature.centre is not None:
+            scores -= curvature.centre @ coef
+        spread = np.linalg.norm(scores - scores.mean(axis=0), axis=0)
+        residual = float(np.max(np.linalg.norm(scores - given, axis=0) / np.maximum(spread, TINY)))
+        return cls(objective, codes, design, curvature, coef, scores, residual)
 
     @property
     def D(self) -> Floats:
@@ -74,8 +68,11 @@ class LeastSquares:
         """D (Z - T)."""
         return _gradient(self.scores, self.codes, self.D)
 
-    def removed(self) -> RemovedRows:
-        """All rows removed, class by class, so that the rows of a class are at hand when one of them is replaced."""
+    def removed(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Scores (N, K) of each row without it, what an average row of its class in its place adds; exposure, impact.
+
+        Class by class, so that the rows of a class are at hand when one of them is replaced.
+        """
         G, U, added = np.empty(self.codes.size), self.gradient.copy(), np.empty_like(self.scores)
         for rows in (np.flatnonzero(self.codes == k) for k in range(self.scores.shape[1])):
             B = self.curvature.influence_rows(self.design, rows)
@@ -86,7 +83,7 @@ class LeastSquares:
         exposure = G / self._slack(G, slice(None))[:, 0] ** 2
         felt = exposure[:, None] * self.gradient**2
         impact = np.sum(felt / np.maximum(felt.mean(axis=0), TINY), axis=1)
-        return RemovedRows(self.scores + G[:, None] * U + self._by_scaler(U), added, exposure, impact)
+        return self.scores + G[:, None] * U + self._by_scaler(U), added, exposure, impact
 
     def _slack(self, G: Floats, rows: Any) -> Floats:
         return np.asarray(1.0 - np.minimum(G * self.D[rows], MAX_LEVERAGE))[:, None]
@@ -106,7 +103,7 @@ class LeastSquares:
 
     def _rescaling(self, coef: Floats) -> Rescaling | None:
         scaled = self.objective.scaled
-        parts = (self.lam, coef, self.D, self.design, self.curvature)
+        parts = (self.objective.lam, coef, self.D, self.design, self.curvature)
         return Rescaling(self.objective.X, scaled, *parts) if scaled else None
 
     def problems(self) -> list[Problem]:
@@ -125,7 +122,7 @@ def pull_of_class(B: Floats, U: Floats, D: Floats) -> Floats:
 
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:
-    """RidgeClassifier and RidgeClassifierCV at their optimum; None for others, without penalty, and far from it."""
+    """RidgeClassifier and RidgeClassifierCV; None for others, without a penalty, and for weights off their optimum."""
     est: Any = view.estimator
     if not sklearn_names(est) & {"RidgeClassifier", "RidgeClassifierCV"}:
         return None
@@ -135,43 +132,13 @@ def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | N
     objective = describe(view.against_rest(0, plain), weight)
     if objective is None or objective.lam <= 0:
         return None
-    design = build_design(view.X, constant=0.0, free_intercept=objective.free_intercept)
-    lam = tempered(objective, design).lam
-    curvature = curvature_at(design, objective.loss.weight, lam, objective.free_intercept)
-    best = _newton_step(view, objective, design, curvature, lam)
-    # Weights that stopped far from their optimum are followed along the penalties, one class at a time.
-    return best if best.fit[1] >= ELSEWHERE else None
-
-
-def _newton_step(
-    view: LinearView, objective: Objective, design: Design, curvature: Curvature, lam: float
-) -> LeastSquares:
-    """The optimum, one step from any weights; and how far the given ones were from it."""
-    scores, free = view.scores(), objective.free_intercept
-    linear = scores - view.intercepts
-    coef = design.coefficients(view.weights.T, linear - linear.mean(axis=0) if free else linear)
-    g = _gradient(scores, view.codes, objective.loss.weight)
-    total, slope = g.sum(axis=0), lam * coef + np.asarray(design.matrix.T @ g)
-    if curvature.centre is not None:
-        slope -= np.outer(curvature.centre, total)
-    move = -curvature.root @ (curvature.root.T @ slope)
-    dz = design.scores(move)
-    if curvature.centre is not None:
-        dz = dz - curvature.centre @ move - total / curvature.total
-    lengths = np.maximum(np.linalg.norm(view.weights, axis=1), TINY)
-    outside = 1.0 - np.minimum(np.linalg.norm(coef, axis=0) / lengths, 1.0) ** 2
-    balance = free * np.abs(total) / np.maximum(np.abs(g).sum(axis=0), TINY)
-    before = np.sqrt(np.maximum(np.linalg.norm(slope, axis=0) / (lam * lengths), balance) ** 2 + outside)
-    in_weights = np.sum(coef * (coef + move), axis=0) / (lengths * np.linalg.norm(coef + move, axis=0) + TINY)
-    match = np.where(before > CONVERGED, 0.5 * (in_weights + _cosines(scores, scores + dz)), 1.0)
-    fit = (float(before.max()), float(match.min()))
-    return LeastSquares(objective, design, curvature, lam, view.codes, coef + move, scores + dz, fit)
-
-
-def _cosines(a: Floats, b: Floats) -> Floats:
-    """Of the columns of two tables, centred."""
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    return np.asarray(np.sum(a * b, axis=0) / (np.linalg.norm(a, axis=0) * np.linalg.norm(b, axis=0) + TINY))
+    free, D = objective.free_intercept, objective.loss.weight
+    design = build_design(view.X, constant=0.0, free_intercept=free)
+    objective = tempered(objective, design)
+    curvature = curvature_at(design, D, objective.lam, free)
+    known = LeastSquares.at(objective, view.codes, design, curvature, view.scores())
+    # Weights away from their optimum are followed to it, one class at a time.
+    return known if known.residual <= CONVERGED else None
 
 
 def _gradient(scores: Floats, codes: Ints, D: Floats) -> Floats:

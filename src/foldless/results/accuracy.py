@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaincinv
 
 from foldless.checks import Floats, as_number, as_numbers, as_probabilities
-from foldless.results.auc import ShownAsCard, WithQuantiles, drawn
+from foldless.results.auc import ShownAsCard, WithQuantiles
 
 HALF = 0.5  # Jeffreys' prior
 
@@ -18,14 +18,7 @@ HALF = 0.5  # Jeffreys' prior
 class AccuracyPosterior(ShownAsCard, WithQuantiles):
     """Posterior of an accuracy, a balanced accuracy or a top-k accuracy on new data: a Beta law.
 
-    Attributes
-    ----------
-    name : str
-        Which of them.
-    a, b : float
-        Parameters of the law.
-    method, notes
-        As in `AUCPosterior`.
+    `method` and `notes` are as in `AUCPosterior`.
 
     Examples
     --------
@@ -77,22 +70,9 @@ class AccuracyPosterior(ShownAsCard, WithQuantiles):
         """Posterior probability that the accuracy exceeds `p`."""
         return float(betaincc(self.a, self.b, np.clip(as_number(p, "p"), 0.0, 1.0)))
 
-    def sample(self, size: Any = None, rng: np.random.Generator | int | None = None) -> Floats:
-        """Random draws from the posterior."""
-        return np.asarray(drawn(lambda source: source.beta(self.a, self.b, size), size, rng))[()]
-
-    def __float__(self) -> float:
-        return self.mean
-
     def __repr__(self) -> str:
         low, high = self.interval()
         return (
             f"AccuracyPosterior({self.name} {self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
             f"method={self.method!r})"
         )
-
-    def summary(self, level: float = 0.95) -> dict[str, Any]:
-        """Everything worth printing, as a plain dict."""
-        low, high = self.interval(level)
-        figures = {self.name.replace(" ", "_"): self.mean, "sd": self.sd, "level": level, "low": low, "high": high}
-        return {**figures, "method": self.method, "notes": list(self.notes)}

@@ -16,7 +16,7 @@ from foldless.analysis import Options, analysed
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer
+from foldless.findings.scores import auc_answer, rate_notes
 from foldless.honest.design import Ints
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -26,9 +26,11 @@ from foldless.honest.removal import MATERIAL, problem_at
 from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
+from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
-from foldless.search.choice import shares_in_auc, shares_of_rows
+from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
 from foldless.search.newton import Factor, Fit, Rotation, descend
 
 Warnings = tuple[tuple[type[Warning], str], ...]
@@ -43,6 +45,7 @@ class Study:
     y: Any
     fit_params: Params
     options: Options
+    scoring: str = "auc"
 
     @cached_property
     def several_classes(self) -> bool:
@@ -76,12 +79,12 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One candidate: the posterior of its AUC and how to get its fitted estimator, or the error that it failed with."""
+    """One candidate: the posterior that it is judged by and how to get its estimator, or the error that it failed with."""
 
     index: int  # position in the grid
     path: str  # "shared" or "general"
-    posterior: AUCPosterior | None = None
-    shares: Floats | None = None  # contribution of each row, or group, to the estimated AUC
+    posterior: AUCPosterior | AccuracyPosterior | None = None
+    shares: Floats | None = None  # contribution of each row, or group, to the estimate
     estimator: Callable[[], Any] | None = None
     error: Exception | None = None
     warnings: Warnings = ()  # collected rather than given: K candidates would repeat them K times
@@ -95,7 +98,7 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
             analysis = analysed(fitted, study.X, study.y, options)
-            posterior, shares = analysis.auc, shares_in_auc(analysis)
+            posterior, shares = getattr(analysis, study.scoring), shares_in(analysis, study.scoring)
             for warning in analysis.warnings:
                 warn_user(warning)
         except Exception as err:
@@ -147,7 +150,7 @@ class Visit:
     fit: Fit
     factor: Factor | None
     loo: Floats
-    posterior: AUCPosterior
+    posterior: AUCPosterior | AccuracyPosterior
     shares: Floats
 
 
@@ -163,6 +166,7 @@ class Stage:
     rows: Ints
     codes: Ints | None
     options: Options
+    scoring: str
     table_notes: tuple[str, ...]
 
     @classmethod
@@ -187,7 +191,8 @@ class Stage:
         notes = quick_notes(view, study.X, codes)
         if codes is None:
             template = with_balance(template, view, weight)
-        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes)
+        about = (study.options, study.scoring, notes)
+        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, *about)
 
     def objective(self, value: float) -> Objective:
         """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
@@ -215,8 +220,18 @@ class Stage:
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
-        posterior = auc_answer(analysis, labels.n0, labels.n1, self.table_notes)
-        return Visit(objective, fit, factor, removed.loo, posterior, shares_of_rows(analysis))
+        return Visit(objective, fit, factor, removed.loo, *self._judged(analysis))
+
+    def _judged(self, analysis: LeaveOneOut) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
+        """The posterior that a candidate is judged by, and the shares of the rows in it."""
+        labels, removed = self.view.labels, analysis.removed
+        if self.scoring == "auc":
+            return auc_answer(analysis, labels.n0, labels.n1, self.table_notes), shares_of_rows(analysis)
+        prevalence = 0.5 if self.scoring == "balanced_accuracy" else labels.n1 / labels.positive.size
+        error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", prevalence)
+        about = {"method": analysis.method, "notes": rate_notes(analysis, self.table_notes)}
+        posterior = AccuracyPosterior.of_moments(self.scoring.replace("_", " "), 1.0 - error.mean, error.sd, **about)
+        return posterior, shares_of_right((removed.loo > 0) == labels.positive, removed.groups)
 
     def _settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
         """Where rows are removed: at the fit, or where the honest method goes if the penalty is negligible."""

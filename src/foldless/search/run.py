@@ -37,6 +37,8 @@ def check_settings(settings: Any) -> None:
     """Check the parameters of a `FoldlessSearch` that say how to search."""
     if settings.rule not in ("best", "simplest"):
         raise InputError(f"rule must be 'best' or 'simplest', got {settings.rule!r}.")
+    if settings.scoring not in ("auc", "accuracy", "balanced_accuracy"):
+        raise InputError(f"scoring must be 'auc', 'accuracy' or 'balanced_accuracy', got {settings.scoring!r}.")
     error_score = settings.error_score
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
