@@ -21,7 +21,7 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest import discriminant, least_squares
-from foldless.honest.design import Curvature, Ints, build_design
+from foldless.honest.design import Ints, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -34,7 +34,6 @@ from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
     MAX_LEVERAGE,
-    LocalModel,
     Problem,
     Provenance,
     all_corrections,
@@ -274,12 +273,16 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
 
 def _with_least_squares(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
     known = least_squares.ridge_of(view, weight)
-    if known is None:
-        return None
+    return None if known is None else scores_of_ridge(known, most, known.residual(view.scores()))
+
+
+def scores_of_ridge(known: least_squares.LeastSquares, most: int = MOST_ROWS, residual: float = 0.0) -> ClassScores:
+    """Ridge regressions of all classes, with every row removed."""
     alone, back, exposure, impact = known.removed()
-    provenance = _provenance("ridge classifier, one class against the rest", known.residual, False, 1.0)
-    scores = (known.scores.T, alone.T, lambda: back.T, lambda rows: _pairs_of_targets(known.problems(), rows))
-    return ClassScores(*scores, exposure, impact, most, view.codes, DECISION, provenance)
+    provenance = _provenance("ridge classifier, one class against the rest", residual, False, 1.0)
+    pairs = partial(_pairs_of_targets, known.problems()) if known.objective.scaled else known.pairs
+    scores = (known.scores.T, alone.T, lambda: back.T, pairs)
+    return ClassScores(*scores, exposure, impact, most, known.codes, DECISION, provenance)
 
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -365,22 +368,16 @@ def _added_back(problems: Sequence[Problem], slack: Sequence[Floats], codes: Int
 
 def _pairs_of_targets(problems: Sequence[Problem], rows: Ints) -> Floats:
     """Scores (K, m, m) of the rows without each pair of them."""
-    out = np.empty((len(problems), rows.size, rows.size))
-    B: tuple[Curvature | None, Floats] = (None, np.empty(0))
-    for scores, problem in zip(out, problems, strict=True):
-        if B[0] is not problem.curvature:  # least squares have the same for all classes
-            B = problem.curvature, problem.curvature.influence_rows(problem.design, rows)
-        _pairs_of_target(problem, LocalModel(problem.g[rows], problem.D[rows], B[1]), rows, scores)
+    out, everyone = np.empty((len(problems), rows.size, rows.size)), np.arange(rows.size)
+    for without, problem in zip(out, problems, strict=True):
+        model = problem.local_model(rows)
+        for part in column_blocks(rows.size, rows.size):
+            without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
+        corrections = problem.corrections(model, rows)
+        if corrections is not None:
+            slopes = pair_slopes(model, everyone, everyone)
+            without += problem.gain * corrections.pairs(everyone, everyone, *slopes)[0]
     return out
-
-
-def _pairs_of_target(problem: Problem, model: LocalModel, rows: Ints, out: Floats) -> None:
-    everyone = np.arange(rows.size)
-    for part in column_blocks(rows.size, rows.size):
-        out[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
-    corrections = problem.corrections(model, rows)
-    if corrections is not None:
-        out += problem.gain * corrections.pairs(everyone, everyone, *pair_slopes(model, everyone, everyone))[0]
 
 
 def _diagonal(problem: Problem) -> Floats:

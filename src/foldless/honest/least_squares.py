@@ -13,18 +13,19 @@ the counts are those of the fit.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigh
 
 from foldless.checks import Floats
 from foldless.honest.design import Curvature, Design, Ints, blocks, build_design, curvature_at
 from foldless.honest.families import Objective, Readout, describe, row_weights
 from foldless.honest.optimum import CONVERGED, tempered
 from foldless.honest.removal import MAX_LEVERAGE, LocalModel, Problem
-from foldless.honest.scaling import Corrections, Rescaling
+from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
@@ -41,23 +42,25 @@ class LeastSquares:
     curvature: Curvature
     coef: Floats
     scores: Floats
-    residual: float  # distance of the given scores from these, relative to their spread
 
     @classmethod
-    def at(cls, objective: Objective, codes: Ints, design: Design, curvature: Curvature, given: Floats) -> LeastSquares:
-        """The optimum, from the normal equations; `given` are the scores of the user's fit."""
-        D, level = objective.loss.weight, np.zeros(given.shape[1])
-        g = -_gradient(np.zeros(given.shape), codes, D)  # D T
+    def at(cls, objective: Objective, codes: Ints, design: Design, curvature: Curvature) -> LeastSquares:
+        """The optimum, from the normal equations."""
+        D, shape = objective.loss.weight, (codes.size, int(codes.max()) + 1)
+        level, g = np.zeros(shape[1]), -_gradient(np.zeros(shape), codes, D)  # D T
         if curvature.centre is not None:
             level = g.sum(axis=0) / curvature.total
         right = np.asarray(design.matrix.T @ (g - D[:, None] * level))
-        coef = curvature.root @ (curvature.root.T @ right)
+        coef = curvature.solve(right)
         scores = design.scores(coef) + level
         if curvature.centre is not None:
             scores -= curvature.centre @ coef
-        spread = np.linalg.norm(scores - scores.mean(axis=0), axis=0)
-        residual = float(np.max(np.linalg.norm(scores - given, axis=0) / np.maximum(spread, TINY)))
-        return cls(objective, codes, design, curvature, coef, scores, residual)
+        return cls(objective, codes, design, curvature, coef, scores)
+
+    def residual(self, given: Floats) -> float:
+        """Distance of the scores of the user's fit from these, relative to their spread."""
+        spread = np.linalg.norm(self.scores - self.scores.mean(axis=0), axis=0)
+        return float(np.max(np.linalg.norm(self.scores - given, axis=0) / np.maximum(spread, TINY)))
 
     @property
     def D(self) -> Floats:
@@ -106,6 +109,22 @@ class LeastSquares:
         parts = (self.objective.lam, coef, self.D, self.design, self.curvature)
         return Rescaling(self.objective.X, scaled, *parts) if scaled else None
 
+    def pairs(self, rows: Ints) -> Floats:
+        """Scores (K, m, m) of the rows without each pair of them, the scaler kept: `pair_shifts` with one D for all."""
+        g, B = self.gradient[rows], self.curvature.influence_rows(self.design, rows)
+        model = LocalModel(g, self.D[rows], B)
+        G, d, own = B @ B.T, model.curvature_alone, model.diagonal[:, None]
+        det = np.maximum(1.0 - np.outer(d, d) * G**2, MIN_DETERMINANT)
+        by_own, by_other = (own + d * G**2) / det, G * (1.0 + own * d[:, None]) / det
+        u = (g / model.slack[:, None]).T
+        return np.asarray(self.scores[rows].T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """Weights (K, P) on the columns of X, which are -X'g / lam at the optimum, and intercepts (K,)."""
+        W = np.asarray(self.objective.X.T @ self.gradient) / -self.objective.lam
+        rest = np.mean(self.scores - np.asarray(self.objective.X @ W), axis=0)
+        return W.T, rest if self.objective.free_intercept else np.zeros(rest.size)
+
     def problems(self) -> list[Problem]:
         """Each class against the rest."""
         shared = (self.D, self.design, self.curvature, Readout())
@@ -123,6 +142,20 @@ def pull_of_class(B: Floats, U: Floats, D: Floats) -> Floats:
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:
     """RidgeClassifier and RidgeClassifierCV; None for others, without a penalty, and for weights off their optimum."""
+    objective = _objective(view, sample_weight)
+    if objective is None:
+        return None
+    free, D = objective.free_intercept, objective.loss.weight
+    design = build_design(view.X, constant=0.0, free_intercept=free)
+    objective = tempered(objective, design)
+    curvature = curvature_at(design, D, objective.lam, free)
+    known = LeastSquares.at(objective, view.codes, design, curvature)
+    # Weights away from their optimum are followed to it, one class at a time.
+    return known if known.residual(view.scores()) <= CONVERGED else None
+
+
+def _objective(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """That of the first class."""
     est: Any = view.estimator
     if not sklearn_names(est) & {"RidgeClassifier", "RidgeClassifierCV"}:
         return None
@@ -130,15 +163,51 @@ def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | N
     plain.class_weight = None
     weight = sample_weight if est.class_weight is None else row_weights(view, est.class_weight, sample_weight)
     objective = describe(view.against_rest(0, plain), weight)
-    if objective is None or objective.lam <= 0:
-        return None
-    free, D = objective.free_intercept, objective.loss.weight
-    design = build_design(view.X, constant=0.0, free_intercept=free)
-    objective = tempered(objective, design)
-    curvature = curvature_at(design, D, objective.lam, free)
-    known = LeastSquares.at(objective, view.codes, design, curvature, view.scores())
-    # Weights away from their optimum are followed to it, one class at a time.
-    return known if known.residual <= CONVERGED else None
+    return None if objective is None or objective.lam <= 0 else objective
+
+
+# ---- All penalties from one eigendecomposition: in the eigenvectors of the Gram matrix, every Hessian is diagonal.
+
+
+class Diagonal(Curvature):
+    """A Hessian with a diagonal inverse, of which `root` (k,) is the square root."""
+
+    def solve(self, right: Floats) -> Floats:
+        return np.asarray(self.root[:, None] ** 2 * right)
+
+    def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
+        B = design.matrix[index] * self.root
+        return B if self.centre is None else np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """A ridge classifier, its rows in the eigenvectors of their Gram matrix, and the eigenvalues."""
+
+    view: LinearView
+    objective: Objective
+    design: Design
+    rotated: Design
+    values: Floats
+
+    @classmethod
+    def of(cls, view: LinearView, sample_weight: Floats | None) -> RidgePath | None:
+        """None where there is no such path: other classifiers, and columns whose scale changes with the rows."""
+        objective = _objective(view, sample_weight)
+        if objective is None or objective.scaled:
+            return None
+        design = build_design(view.X, constant=0.0, free_intercept=objective.free_intercept)
+        centre = design.mean(objective.loss.weight) if objective.free_intercept else None
+        values, vectors = eigh(design.gram(objective.loss.weight, centre))
+        rotated = Design(design.rows(slice(None), centre) @ vectors)
+        return cls(view, objective, design, rotated, np.maximum(values, 0.0))
+
+    def at(self, lam: float) -> LeastSquares:
+        """The fit with this penalty."""
+        objective = tempered(replace(self.objective, lam=lam), self.design)
+        free, root = objective.free_intercept, 1.0 / np.sqrt(self.values + objective.lam)
+        centre, total = (np.zeros(root.size), float(objective.loss.weight.sum())) if free else (None, np.inf)
+        return LeastSquares.at(objective, self.view.codes, self.rotated, Diagonal(root, centre, total))
 
 
 def _gradient(scores: Floats, codes: Ints, D: Floats) -> Floats:

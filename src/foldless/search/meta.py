@@ -85,7 +85,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Candidates that differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
     squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - share one rotation of the data and are
     solved one after the other (``path_ == "shared"``); their fits are exact optima, whatever ``tol``, ``max_iter`` and
-    ``solver`` say. Other candidates, and all of them with more than two classes, are fitted by scikit-learn.
+    ``solver`` say. With more than two classes this holds for RidgeClassifier on columns that no scaler of the pipeline
+    divides. Other candidates are fitted by scikit-learn.
 
     Parameters
     ----------
@@ -261,7 +262,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @_exists_with("decision_function")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """AUC (average AUC) or accuracy of the chosen candidate on given rows, which it should not have been fitted on."""
+        """AUC (average AUC) or accuracy of the chosen candidate on rows that it was not fitted on."""
         from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 
         if self.scoring != "auc":

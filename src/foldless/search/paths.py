@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.analysis import Options, analysed
+from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
+from foldless.honest.classes import scores_of_ridge
 from foldless.honest.design import Ints
 from foldless.honest.families import Objective, describe, with_balance
+from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
@@ -61,6 +63,10 @@ class Study:
         # Parameters may be estimators themselves, and must not be shared between candidates.
         return clone(self.estimator).set_params(**clone(params, safe=False))
 
+    def judged(self, analysis: Analysis) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
+        """The posterior that a candidate is judged by, and the shares of the rows in it."""
+        return getattr(analysis, self.scoring), shares_in(analysis, self.scoring)
+
     def weight(self, estimator: Any) -> Floats | None:
         """Sample weights that reach the classifier of a candidate, checked."""
         given = weight_of_classifier(estimator, self.fit_params)
@@ -79,7 +85,7 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One candidate: the posterior that it is judged by and how to get its estimator, or the error that it failed with."""
+    """One candidate: the posterior that it is judged by and how to get its estimator, or its error."""
 
     index: int  # position in the grid
     path: str  # "shared" or "general"
@@ -98,7 +104,7 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
             analysis = analysed(fitted, study.X, study.y, options)
-            posterior, shares = getattr(analysis, study.scoring), shares_in(analysis, study.scoring)
+            posterior, shares = study.judged(analysis)
             for warning in analysis.warnings:
                 warn_user(warning)
         except Exception as err:
@@ -323,3 +329,31 @@ def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
     (first, before), (second, last) = trail[-2:]
     step = np.log(second / first)
     return last.beyond(before, float(np.log(value / second) / step)) if step else last
+
+
+# ---- Ridge classifiers of several classes: one eigendecomposition serves every penalty.
+
+
+def try_ridges(study: Study, family: Family, name: str) -> Iterator[Outcome]:
+    """Outcomes of a family of ridge classifiers of several classes; one by one where there is no shared path."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        try:
+            first = study.unfitted(family.params[0]).fit(study.X, study.y, **study.fit_params)
+            options = replace(study.options, sample_weight=study.weight(first))
+            member = analysed(first, study.X, study.y, options)
+            path = None if member.warnings else RidgePath.of(member.view, options.sample_weight)
+        except Exception:  # every member is tried on its own and reports its own error
+            path = None
+    for index, params in zip(family.indices, family.params, strict=True):
+        if path is None:
+            yield try_candidate(study, index, params)
+            continue
+        known = path.at(float(params[name]))
+        fitted = copy.deepcopy(first).set_params(**{name: params[name]})
+        final, (weights, intercepts) = final_classifier(fitted)[0], known.weights()
+        final.coef_, final.intercept_ = weights.astype(final.coef_.dtype), intercepts
+        view = replace(member.view, weights=weights, intercepts=intercepts, estimator=final)
+        analysis = replace(member, estimator=fitted)
+        # What the path knows already is not computed again.
+        analysis.__dict__.update(view=view, class_scores=scores_of_ridge(known), table_notes=member.table_notes)
+        yield Outcome(index, "shared", *study.judged(analysis), partial(as_is, fitted), warnings=_as_data(caught))
