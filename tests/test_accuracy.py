@@ -94,18 +94,18 @@ def test_weights_far_from_their_optimum_take_the_way_of_single_classes():
 )
 def test_an_average_row_of_the_class_takes_the_place_of_the_row(model):
     """Against refits without the row in which the rest of its class weighs n/(n - 1): the class keeps its mass."""
-    X, y = classes(K=4, n=48, shift=0.8)
+    X, y = classes(K=4, n=240, shift=0.8)
     found = fl.analyse(clone(model).fit(X, y), X, y).class_scores.added_back()
     ours, truth = [], []
-    for i in range(0, len(y), 5):
+    for i in range(0, 60, 5):
         rest, n = np.arange(len(y)) != i, np.bincount(y)[y[i]]
         weight = np.where(y == y[i], n / (n - 1), 1.0)[rest]
         kept = _fitted(model, X[rest], y[rest], weight).decision_function(X[[i]])[0]
         truth.append(_centred(kept - without(model, X, y, i), model))
         ours.append(_centred(found[:, i], model))
     gap, size = np.abs(np.array(ours) - truth), np.abs(truth)
-    assert gap.mean() < 0.12 * size.mean()
-    assert gap.max() < 0.3 * size.max()
+    assert gap.mean() < 0.1 * size.mean()
+    assert gap.max() < 0.15 * size.max()
 
 
 def _fitted(model, X, y, weight):
@@ -175,7 +175,7 @@ def test_balanced_accuracy_is_the_mean_of_the_classes():
     shares = np.array([(right[y == k].sum() + 0.5) / (np.sum(y == k) + 1) for k in range(3)])
     binomial = np.sum(shares * (1 - shares) / np.bincount(y)) / 9
     noise = 1 + judged(a.class_scores).noise_share
-    assert a.balanced_accuracy.sd == pytest.approx(np.sqrt(noise * binomial), rel=0.1)
+    assert a.balanced_accuracy.sd == pytest.approx(np.sqrt(noise * binomial), rel=0.15)
 
 
 def test_two_classes_have_one_minus_the_error():

@@ -361,7 +361,7 @@ def _added_back(problems: Sequence[Problem], slack: Sequence[Floats], codes: Int
     for moved, problem, a in zip(out, problems, slack, strict=True):
         for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
             B = problem.curvature.influence_rows(problem.design, rows)
-            moved[rows] = least_squares.pull_of_class(B, (problem.g / a)[rows, None], problem.D[rows])[:, 0]
+            moved[rows] = least_squares.pull_of_class(B, (problem.g / a)[rows, None])[:, 0]
         moved *= -problem.gain / a
     return out
 

@@ -82,7 +82,7 @@ class LeastSquares:
             G[rows] = np.einsum("ij,ij->i", B, B)
             slack = self._slack(G[rows], rows)
             U[rows] /= slack
-            added[rows] = pull_of_class(B, U[rows], self.D[rows]) / -slack
+            added[rows] = pull_of_class(B, U[rows]) / -slack
         exposure = G / self._slack(G, slice(None))[:, 0] ** 2
         felt = exposure[:, None] * self.gradient**2
         impact = np.sum(felt / np.maximum(felt.mean(axis=0), TINY), axis=1)
@@ -134,10 +134,10 @@ class LeastSquares:
         ]
 
 
-def pull_of_class(B: Floats, U: Floats, D: Floats) -> Floats:
-    """Sum over the other rows j of a class of G_ij U_j D_i / (total D of the others), G = B B'; shape of U."""
+def pull_of_class(B: Floats, U: Floats) -> Floats:
+    """Mean over the other rows j of a class of G_ij U_j, G = B B'; shape of U."""
     others = B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U
-    return np.asarray(others * (D / np.maximum(D.sum() - D, TINY))[:, None])
+    return np.asarray(others / max(len(B) - 1, 1))
 
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:
