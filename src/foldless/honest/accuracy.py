@@ -38,11 +38,6 @@ class Judged:
     codes: Ints
     noise_share: float
 
-    @property
-    def share(self) -> float:
-        """Of right rows, kept off 0 and 1."""
-        return float((self.right.sum() + 0.5) / (self.right.size + 1))
-
     def accuracy(self) -> tuple[float, float]:
         """Right and wrong rows, as many as count as independent."""
         rows, p = self.right.size / (1.0 + self.noise_share), float(self.right.mean())
@@ -51,10 +46,10 @@ class Judged:
     def balanced(self) -> tuple[float, float]:
         """The same for the mean over classes, whose variance is that of the means of the classes."""
         n, right = np.bincount(self.codes), np.bincount(self.codes, self.right)
-        shares = (right + self.share) / (n + 1)  # a class of few rows may have none that is wrong
+        shares = (right + (right.sum() + 0.5) / (n.sum() + 1)) / (n + 1)  # none may be wrong in a class of few rows
         variance = float(np.sum(shares * (1.0 - shares) / n)) / n.size**2
-        rows = self.share * (1.0 - self.share) / variance / (1.0 + self.noise_share)
-        p = float(np.mean(right / n))
+        p = float(np.mean(shares))
+        rows, p = p * (1.0 - p) / variance / (1.0 + self.noise_share), float(np.mean(right / n))
         return rows * p, rows * (1.0 - p)
 
 
@@ -62,7 +57,7 @@ def judged(honest: ClassScores, k: int = 1) -> Judged:
     """The rows whose class has one of the k largest decision values."""
     scores, everyone = honest.replaced, np.arange(honest.codes.size)
     right = np.count_nonzero(scores > scores[honest.codes, everyone], axis=0) < k
-    p = (right.sum() + 0.5) / (right.size + 1)
+    p = (right.sum() + 0.5) / (right.size + 1)  # kept off 0 and 1
     return Judged(right, honest.codes, min(1.0, _noise(honest, k) / (p * (1.0 - p))))
 
 

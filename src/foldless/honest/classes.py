@@ -82,21 +82,11 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs.
+    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs."""
 
-    Attributes
-    ----------
-    level : ndarray of shape (K, N)
-        In-sample score k of row i.
-    alone : ndarray of shape (K, N)
-        Score k of row i, without i.
-    without : ndarray of shape (K, m, m)
-        Score k of drawn row i, without i and j; `alone` on the diagonal.
-    """
-
-    level: Floats
-    alone: Floats
-    without: Floats
+    level: Floats  # (K, N) in the sample
+    alone: Floats  # (K, N) of row i, without i
+    without: Floats  # (K, m, m) of drawn row i, without i and j; `alone` on the diagonal
 
     @classmethod
     def of(cls, level: Floats, alone: Floats, without: Floats, drawn: Drawn) -> Tensor:
@@ -112,38 +102,18 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What `remove_rows_of_classes` returns: decision values without the row; without pairs of rows on demand.
+    """What `remove_rows_of_classes` returns: decision values without the row; without pairs of rows on demand."""
 
-    Attributes
-    ----------
-    level, alone : ndarrays of shape (K, N)
-        Decision value k of row i, in the sample and without i.
-    added_back : callable
-        What an average row of its own class in the place of row i adds to `alone`, shape (K, N).
-    pairs : callable
-        Of some rows, decision value k of row i without i and j, (K, m, m); the diagonal is meaningless.
-    exposure, impact : ndarrays of shape (N,)
-        Effect of other rows on a row, and of the row on others.
-    most : int
-        How many rows can be evaluated in pairs.
-    codes : ndarray of int, shape (N,)
-        Class of each row.
-    score : str
-        What a score is, in words.
-    provenance : Provenance
-        That of the worst class.
-    """
-
-    level: Floats
-    alone: Floats
-    added_back: Callable[[], Floats]
-    pairs: Callable[[Ints], Floats]
-    exposure: Floats
-    impact: Floats
-    most: int
-    codes: Ints
-    score: str
-    provenance: Provenance
+    level: Floats  # (K, N) in the sample
+    alone: Floats  # (K, N) of each row without it
+    added_back: Callable[[], Floats]  # (K, N): what an average row of its class in the place of the row adds to `alone`
+    pairs: Callable[[Ints], Floats]  # (K, m, m) of row i without i and j; the diagonal is meaningless
+    exposure: Floats  # (N,): effect of other rows on a row
+    impact: Floats  # (N,): effect of the row on others
+    most: int  # rows that can be evaluated in pairs
+    codes: Ints  # class of each row
+    score: str  # what a score is, in words
+    provenance: Provenance  # that of the worst class
 
     @cached_property
     def replaced(self) -> Floats:

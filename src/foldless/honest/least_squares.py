@@ -45,16 +45,18 @@ class LeastSquares:
 
     @classmethod
     def at(cls, objective: Objective, codes: Ints, design: Design, curvature: Curvature) -> LeastSquares:
-        """The optimum, from the normal equations."""
-        D, shape = objective.loss.weight, (codes.size, int(codes.max()) + 1)
-        level, g = np.zeros(shape[1]), -_gradient(np.zeros(shape), codes, D)  # D T
-        if curvature.centre is not None:
-            level = g.sum(axis=0) / curvature.total
-        right = np.asarray(design.matrix.T @ (g - D[:, None] * level))
-        coef = curvature.solve(right)
-        scores = design.scores(coef) + level
-        if curvature.centre is not None:
-            scores -= curvature.centre @ coef
+        """The optimum, one Newton step from the origin; a second one where the first was in single precision."""
+        D, K = objective.loss.weight, int(codes.max()) + 1
+        coef, scores = np.zeros((design.matrix.shape[1], K)), np.zeros((codes.size, K))
+        for _ in range(1 + curvature.is_single):
+            g = _gradient(scores, codes, D)
+            total, slope = g.sum(axis=0), objective.lam * coef + np.asarray(design.matrix.T @ g)
+            if curvature.centre is not None:
+                slope -= np.outer(curvature.centre, total)
+            move = -curvature.solve(slope)
+            coef, scores = coef + move, scores + design.scores(move)
+            if curvature.centre is not None:
+                scores -= curvature.centre @ move + total / curvature.total
         return cls(objective, codes, design, curvature, coef, scores)
 
     def residual(self, given: Floats) -> float:
