@@ -25,9 +25,9 @@ class AccuracyPosterior(ShownAsCard, WithQuantiles):
     >>> from foldless.results.accuracy import AccuracyPosterior
     >>> post = AccuracyPosterior.of_rows("accuracy", 90.0, 10.0)
     >>> post
-    AccuracyPosterior(accuracy 0.896, 95% interval [0.830, 0.948], method='loo')
+    AccuracyPosterior(accuracy 0.896, 95% interval [0.830, 0.947], method='loo')
     >>> round(post.prob_above(0.85), 3)
-    0.922
+    0.925
     """
 
     name: str
