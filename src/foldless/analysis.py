@@ -26,6 +26,7 @@ from foldless.findings.quick import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import conjugate_prior, posterior_of_weights
 from foldless.honest import in_sample
+from foldless.honest.accuracy import Judged, judged
 from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -37,6 +38,7 @@ from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.streamed import stream_view
 from foldless.model.view import LinearView, has_several_classes, take_apart
 from foldless.multiclass import posterior_of_scores, refuse_two_class_options
+from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
@@ -208,6 +210,11 @@ class Analysis:
         return RememberedRows(self.class_scores)
 
     @cached_property
+    def judged_rows(self) -> Judged:
+        """Which rows of more than two classes are classified rightly without having been trained on."""
+        return judged(self.class_scores)
+
+    @cached_property
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
         groups = None if self.several_classes else self.leave_one_out.removed.groups
@@ -256,6 +263,23 @@ class Analysis:
         if covariance not in (None, "common", "per-class"):
             raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
         return self._answers_for("error_posterior").error(threshold, prevalence, covariance)
+
+    @cached_property
+    def accuracy(self) -> AccuracyPosterior:
+        """Posterior of the share of rows that are classified rightly, by ``predict``, on new data."""
+        return self._answers.accuracy(1)
+
+    @cached_property
+    def balanced_accuracy(self) -> AccuracyPosterior:
+        """The same, averaged over the classes."""
+        return self._answers.balanced_accuracy()
+
+    def top_k(self, k: int) -> AccuracyPosterior:
+        """The same for rows whose class has one of the `k` largest decision values."""
+        most = len(self.estimator.classes_) - 1 if self.several_classes else 1
+        if not isinstance(k, int) or not 1 <= k <= most:
+            raise InputError(f"k must be an integer from 1 to {most}, one less than there are classes, got {k!r}.")
+        return self._answers.accuracy(k)
 
     @cached_property
     def scores(self) -> HonestScores:
@@ -386,6 +410,18 @@ class _OfTwoClasses:
         share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
         return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
 
+    def accuracy(self, k: int) -> AccuracyPosterior:
+        return self._without_error("accuracy", None)
+
+    def balanced_accuracy(self) -> AccuracyPosterior:
+        return self._without_error("balanced accuracy", 0.5)
+
+    def _without_error(self, name: str, prevalence: float | None) -> AccuracyPosterior:
+        """1 - error, as a Beta law of the same mean and spread."""
+        post = self.error(None, prevalence, None)
+        about = {"method": post.method, "notes": post.notes}
+        return AccuracyPosterior.of_moments(name, 1.0 - post.error.mean, post.error.sd, **about)
+
     def own_threshold(self) -> float:
         """The classifier's own, oriented towards the positive class."""
         if self.analysis.by_refits:
@@ -466,16 +502,32 @@ class _OfWeightsOnStream(_InSample):
 
 @dataclass(frozen=True, eq=False)
 class _OfSeveralClasses:
-    """More than two classes, each row judged as if it had been left out: the average AUC, and nothing else yet."""
+    """More than two classes, each row judged as if it had been left out: the average AUC, and accuracies."""
 
     analysis: Analysis
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        a = self.analysis
+        return a.view.notes + a.class_scores.provenance.notes + a.table_notes
+
+    def accuracy(self, k: int) -> AccuracyPosterior:
+        a = self.analysis
+        rows = a.judged_rows if k == 1 else judged(a.class_scores, k)
+        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy())
+
+    def balanced_accuracy(self) -> AccuracyPosterior:
+        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced())
+
+    def _posterior(self, name: str, rows: tuple[float, float]) -> AccuracyPosterior:
+        method = self.analysis.class_scores.provenance.method
+        return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
 
     def auc(self) -> AUCPosterior:
         a = self.analysis
         counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
-        notes = a.view.notes + a.class_scores.provenance.notes + a.table_notes
-        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, notes)
+        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)

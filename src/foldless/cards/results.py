@@ -66,6 +66,14 @@ def rate_posterior(rate: Any) -> str:
     return card("Rate on new data", _headline(rate), facts, picture=picture, remark=PARENT)
 
 
+def accuracy_posterior(post: Any) -> str:
+    """An `AccuracyPosterior`."""
+    facts = {"sd": words.rate(post.sd), "method": METHODS.get(post.method, post.method)}
+    picture = drawing.density(density_curve(post, LEVEL))
+    title = f"{post.name[0].upper()}{post.name[1:]} on new data"
+    return card(title, _headline(post), facts, picture=picture, notes=post.notes)
+
+
 def derived_rate(rate: Any) -> str:
     """A `DerivedRate`: error, PPV or NPV."""
     facts = {"sd": words.rate(rate.sd), "prevalence": f"{rate.prevalence:.3g}"}

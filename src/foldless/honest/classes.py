@@ -2,16 +2,17 @@
 
 linear discriminant analysis      `foldless.honest.discriminant`
 multinomial logistic regression   `foldless.honest.softmax`
-one class against the rest        below: ridge, the squared hinge, OneVsRestClassifier
+ridge                             `foldless.honest.least_squares`
+one class against the rest        below: the squared hinge, OneVsRestClassifier
 anything else                     below: the nearest ridge regression of each class against the rest
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.honest import discriminant
+from foldless.honest import discriminant, least_squares
 from foldless.honest.design import MAX_LEVERAGE, Ints, build_design
 from foldless.honest.families import (
     Objective,
@@ -79,21 +80,11 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs.
+    """Scores of N rows for K classes under fits without them, and of m rows under fits without pairs."""
 
-    Attributes
-    ----------
-    level : ndarray of shape (K, N)
-        In-sample score k of row i.
-    alone : ndarray of shape (K, N)
-        Score k of row i, without i.
-    without : ndarray of shape (K, m, m)
-        Score k of drawn row i, without i and j; `alone` on the diagonal.
-    """
-
-    level: Floats
-    alone: Floats
-    without: Floats
+    level: Floats  # (K, N) in the sample
+    alone: Floats  # (K, N) of row i, without i
+    without: Floats  # (K, m, m) of drawn row i, without i and j; `alone` on the diagonal
 
     @classmethod
     def of(cls, level: Floats, alone: Floats, without: Floats, drawn: Drawn) -> Tensor:
@@ -109,27 +100,34 @@ class Tensor:
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What `remove_rows_of_classes` returns.
+    """What `remove_rows_of_classes` returns: decision values without the row; without pairs of rows on demand."""
 
-    Attributes
-    ----------
-    tensor : Tensor
-        Honest scores.
-    drawn : Drawn
-        Rows on which pairs were evaluated; all where there are few.
-    codes : ndarray of int, shape (N,)
-        Class of each row.
-    score : str
-        What a score is, in words.
-    provenance : Provenance
-        That of the worst class.
-    """
+    level: Floats  # (K, N) in the sample
+    alone: Floats  # (K, N) of each row without it
+    added_back: Callable[[], Floats]  # (K, N): what an average row of its class in the place of the row adds to `alone`
+    pairs: Callable[[Ints], Floats]  # (K, m, m) of row i without i and j; the diagonal is meaningless
+    exposure: Floats  # (N,): effect of other rows on a row
+    impact: Floats  # (N,): effect of the row on others
+    most: int  # rows that can be evaluated in pairs
+    codes: Ints  # class of each row
+    score: str  # what a score is, in words
+    provenance: Provenance  # that of the worst class
 
-    tensor: Tensor
-    drawn: Drawn
-    codes: Ints
-    score: str
-    provenance: Provenance
+    @cached_property
+    def replaced(self) -> Floats:
+        """Decision values (K, N) of each row with an average row of its class in its place: the counts stay."""
+        return self.alone + self.added_back()
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Rows on which pairs are evaluated; all where there are few."""
+        return drawn_rows(self.codes, self.most, self.exposure, self.impact)
+
+    @cached_property
+    def tensor(self) -> Tensor:
+        """Honest scores, and those of the drawn rows without each pair of them."""
+        tensor = Tensor.of(self.level, self.alone, self.pairs(self.drawn.rows), self.drawn)
+        return tensor.as_log_odds() if self.score == LOG_ODDS else tensor
 
 
 def log_odds(decisions: Floats) -> Floats:
@@ -176,7 +174,7 @@ def remove_rows_of_classes(
     checks.unequal_scores(view.scores())
     weight = _checked_weight(sample_weight, view)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
-    for way in (_with_discriminant, _with_softmax, _with_targets):
+    for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:
             return known
@@ -222,14 +220,16 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
     if model is None:
         return None
     decisions, (alone, leverage) = discriminant.decisions(model), discriminant.scores_alone(model)
-    drawn = drawn_rows(view.codes, most, leverage, leverage)
-    more = discriminant.of_scaler(model)
-    in_pairs = discriminant.scores_in_pairs(model, drawn.rows) + more[:, drawn.rows, None]
-    tensor = Tensor.of(decisions.T, alone + more, in_pairs, drawn)
+    by_scaler = discriminant.of_scaler(model)
     cosine = _agreement(decisions, view.scores())
     residual = float(np.sqrt(max(0.0, 1.0 - cosine**2)))
-    fit = (residual, cosine < WORTH_SAYING, cosine)
-    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "linear discriminant analysis", fit)
+    provenance = _provenance("linear discriminant analysis", residual, cosine < WORTH_SAYING, cosine)
+
+    def pairs(rows: Ints) -> Floats:
+        return discriminant.scores_in_pairs(model, rows) + by_scaler[:, rows, None]
+
+    scores = (decisions.T, alone + by_scaler, partial(discriminant.added_back, model), pairs)
+    return ClassScores(*scores, leverage, leverage, most, view.codes, LOG_ODDS, provenance)
 
 
 def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -237,11 +237,24 @@ def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if known is None:
         return None
     problem, best = known
-    removal = Removal(problem, best)
-    drawn = drawn_rows(view.codes, min(most, affordable_rows(problem)), removal.exposure, removal.impact)
-    tensor = Tensor.of(best.decisions.T, removal.alone.T, removal.pairs(drawn.rows), drawn)
+    removal, most = Removal(problem, best), min(most, affordable_rows(problem))
+    scores = (best.decisions.T, removal.alone.T, removal.added_back, removal.pairs, removal.exposure, removal.impact)
     fit = (best.residual_before, best.polished, best.direction_cosine)
-    return _scores(view, drawn, tensor.as_log_odds(), LOG_ODDS, "multinomial logistic regression", fit)
+    provenance = _provenance("multinomial logistic regression", *fit)
+    return ClassScores(*scores, most, view.codes, LOG_ODDS, provenance)
+
+
+def _with_least_squares(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
+    known = least_squares.ridge_of(view, weight)
+    return None if known is None else scores_of_ridge(known, most, known.residual(view.scores()))
+
+
+def scores_of_ridge(known: least_squares.LeastSquares, most: int = MOST_ROWS, residual: float = 0.0) -> ClassScores:
+    """Ridge regressions of all classes, with every row removed."""
+    alone, back, exposure, impact = known.removed()
+    provenance = _provenance("ridge classifier, one class against the rest", residual, False, 1.0)
+    scores = (known.scores.T, alone.T, lambda: back.T, known.pairs)
+    return ClassScores(*scores, exposure, impact, most, known.codes, DECISION, provenance)
 
 
 def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
@@ -250,28 +263,19 @@ def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     if len(known) != len(view.classes):
         return None
     problems, optima = _at_optimum(view, known)
-    tensor, drawn = scores_of_targets(problems, view.codes, most)
-    residual = max(o.residual_before for o in optima)
-    fit = (residual, residual > CONVERGED, min(o.direction_cosine for o in optima))
-    family = f"{known[0].name}, one class against the rest"
-    return _scores(view, drawn, tensor, DECISION, family, fit)
+    residual, cosine = max(o.residual_before for o in optima), min(o.direction_cosine for o in optima)
+    provenance = _provenance(f"{known[0].name}, one class against the rest", residual, residual > CONVERGED, cosine)
+    return scores_of_targets(problems, view.codes, most, DECISION, provenance)
 
 
-def _scores(
-    view: LinearView, drawn: Drawn, tensor: Tensor, score: str, family: str, fit: tuple[float, bool, float]
-) -> ClassScores:
-    """Scores of a known objective; `fit` is its residual, whether it was polished, and the direction cosine."""
-    residual, polished, cosine = fit
-    notes = on_convergence(cosine, USED)
-    return ClassScores(
-        tensor, drawn, view.codes, score, Provenance("loo", family, residual, polished, cosine, 1.0, notes)
-    )
+def _provenance(family: str, residual: float, polished: bool, cosine: float) -> Provenance:
+    """That of a known objective."""
+    return Provenance("loo", family, residual, polished, cosine, 1.0, on_convergence(cosine, USED))
 
 
 def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> ClassScores:
     problems, matches = _surrogates_of(view, weight)
-    worst, competing = int(np.argmin(matches)), _competes(view.estimator)
-    tensor, drawn = scores_of_targets(problems, view.codes, most)
+    worst = int(np.argmin(matches))
     name = "mapped-back weights" if view.estimator is None else f"this {type(view.estimator).__name__}"
     note = (
         f"leaving rows out has no affordable closed form for {name}: for each class against the rest, the nearest "
@@ -279,8 +283,8 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
         f"more, least for class {view.classes[worst]!r}; 1 is the same direction)."
     )
     provenance = surrogate_provenance(view, matches[worst], note)
-    tensor, score = (tensor.as_log_odds(), LOG_ODDS) if competing else (tensor, DECISION)
-    return ClassScores(tensor, drawn, view.codes, score, provenance)
+    score = LOG_ODDS if _competes(view.estimator) else DECISION
+    return scores_of_targets(problems, view.codes, most, score, provenance)
 
 
 def _agreement(a: Floats, b: Floats) -> float:
@@ -293,30 +297,51 @@ def _agreement(a: Floats, b: Floats) -> float:
 # ---- One against the rest: each class has its own two-class linear model, and rows are removed from all at once.
 
 
-def scores_of_targets(problems: Sequence[Problem], codes: Ints, most: int) -> tuple[Tensor, Drawn]:
-    """Decision values of each row without it, and of drawn rows without each pair; one problem per class."""
+def scores_of_targets(
+    problems: Sequence[Problem], codes: Ints, most: int, score: str, provenance: Provenance
+) -> ClassScores:
+    """Decision values of each row without it; one problem per class."""
     diagonals, _, added = zip(*(p.seen(np.empty((p.curvature.root.shape[1] + 1, 0))) for p in problems), strict=True)
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
-    impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
-    drawn = drawn_rows(codes, most, _together(exposure), _together(impact))
-    level = np.array([p.base for p in problems])
     shifts = [G * p.g / a + m for p, G, a, m in zip(problems, diagonals, slack, added, strict=True)]
     alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)])
-    without = np.array([_pairs_of_target(problem, drawn.rows) for problem in problems])
-    return Tensor.of(level, alone, without, drawn), drawn
+    impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
+    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, codes))
+    return ClassScores(
+        *scores,
+        partial(_pairs_of_targets, problems),
+        _together(exposure),
+        _together(impact),
+        most,
+        codes,
+        score,
+        provenance,
+    )
 
 
-def _pairs_of_target(problem: Problem, rows: Ints) -> Floats:
-    """Scores of the rows without each pair of them."""
-    model, everyone = problem.local_model(rows), np.arange(rows.size)
-    without = np.empty((rows.size, rows.size))
-    for part in column_blocks(rows.size, rows.size):
-        without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
-    corrections = problem.corrections(model, rows)
-    if corrections is not None:
-        without += problem.gain * corrections.pairs(everyone, everyone, partial(pair_slopes, model))[0]
-    return without
+def _added_back(problems: Sequence[Problem], slack: Sequence[Floats], codes: Ints) -> Floats:
+    """See `ClassScores.added_back`."""
+    out = np.empty((len(problems), codes.size))
+    for moved, problem, a in zip(out, problems, slack, strict=True):
+        for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
+            B = problem.curvature.influence_rows(problem.design, rows)
+            moved[rows] = least_squares.pull_of_class(B, (problem.g / a)[rows, None])[:, 0]
+        moved *= -problem.gain / a
+    return out
+
+
+def _pairs_of_targets(problems: Sequence[Problem], rows: Ints) -> Floats:
+    """Scores (K, m, m) of the rows without each pair of them."""
+    out, everyone = np.empty((len(problems), rows.size, rows.size)), np.arange(rows.size)
+    for without, problem in zip(out, problems, strict=True):
+        model = problem.local_model(rows)
+        for part in column_blocks(rows.size, rows.size):
+            without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
+        corrections = problem.corrections(model, rows)
+        if corrections is not None:
+            without += problem.gain * corrections.pairs(everyone, everyone, partial(pair_slopes, model))[0]
+    return out
 
 
 def _together(strengths: list[Floats]) -> Floats:

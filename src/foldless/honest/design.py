@@ -262,6 +262,10 @@ class Curvature:
     total: float
     is_single: bool = False
 
+    def solve(self, right: Floats) -> Floats:
+        """H^-1 right, for the centred block."""
+        return np.asarray(self.root @ (self.root.T @ right))
+
     def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
         """Rows of B with G = B B'."""
         B: Floats = design.rows(index, self.centre) @ self.root

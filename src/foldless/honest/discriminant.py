@@ -114,6 +114,16 @@ def of_scaler(model: Discriminant) -> Floats:
     return np.array(added)
 
 
+def added_back(model: Discriminant) -> Floats:
+    """What an average row of its own class, in the place of each row, adds to `scores_alone`: the prior it had.
+
+    A row at the mean of a class moves no mean.
+    """
+    own = np.arange(len(model.counts))[:, None] == model.codes
+    n = model.counts[model.codes]
+    return np.where(own, np.log(n / (n - 1)), 0.0) if model.log_prior is None else np.zeros(own.shape)
+
+
 def scores_in_pairs(model: Discriminant, rows: Ints) -> Floats:
     """Decision values (K, m, m) of row i without i and j, up to a constant per row, for all pairs of `rows`."""
     x, codes = model.rows[rows], model.codes[rows]

@@ -311,12 +311,21 @@ class Removal:
         self._T = np.linalg.inv(eye - own @ D)
         self._C = D @ self._T
         self._s = np.einsum("ilk,il->ik", self._T, self._problem.slopes(z))
-        shift = np.einsum("ikl,il->ik", own, self._s)
+        self._shift = shift = np.einsum("ikl,il->ik", own, self._s)
         self.alone = z + shift
         self.exposure = np.einsum("ikl,ikl->i", self._T @ own, self._T)
         self.impact = np.einsum("ik,ik->i", self._s, shift)
         if problem.scaled:
             self.alone = self.alone + self._of_scaler(solution.coef)
+
+    def added_back(self) -> Floats:
+        """What an average row of its own class, in the place of each row, adds to `alone`; shape (K, N)."""
+        moved, codes = np.empty_like(self.alone), self._problem.codes
+        for rows in (np.flatnonzero(codes == k) for k in range(self._problem.n_classes)):
+            A = self._problem.rows(rows)
+            reach = np.tensordot(self._inverse, (A.T @ self._s[rows]), ((3, 2), (0, 1)))  # H^-1 sum_j a_j x s_j
+            moved[rows] = (A @ reach.T - self._shift[rows]) / (rows.size - 1)
+        return np.asarray(-np.einsum("ikl,il->ki", self._T, moved))
 
     def pairs(self, rows: Ints) -> Floats:
         """Decision values (K, m, m) of row i without i and j, for all pairs of `rows`, two classes at a time."""

@@ -178,7 +178,12 @@ class DerivedRate(ShownAsCard, WithQuantiles):
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
-        return self.pair.moments(self._value)
+        if self.name != "error" or not isinstance(self.pair, SeparateScales):
+            return self.pair.moments(self._value)
+        # A sum of independent rates needs no quadrature.
+        p1, (fpr, tpr) = self.prevalence, (self.pair.fpr, self.pair.tpr)
+        mean = (1 - p1) * fpr.mean_probability(1.0) + p1 * (1 - tpr.mean_probability(1.0))
+        return mean, float(np.hypot((1 - p1) * fpr.sd_probability(1.0), p1 * tpr.sd_probability(1.0)))
 
     @property
     def mean(self) -> float:

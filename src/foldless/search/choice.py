@@ -16,12 +16,30 @@ from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, TrainingRows
-from foldless.honest.design import Ints
+from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.search.candidates import Params, other_settings, strength_of, weakness
 
 # ---- Shares: what each row, or group of rows, contributes to the estimate of a candidate. Two candidates whose shares
 # go up and down together also err together.
+
+
+def shares_in(analysis: Analysis, scoring: str) -> Floats:
+    """The share of each row, or of each group, in what a candidate is judged by."""
+    if scoring == "auc":
+        return shares_in_auc(analysis)
+    if analysis.several_classes:
+        return shares_of_right(analysis.judged_rows.right, None)
+    if analysis.options.in_sample:
+        return shares_of_right((analysis.view.scores() > 0) == analysis.view.labels.positive, None)
+    removed = analysis.leave_one_out.removed
+    return shares_of_right((removed.loo > 0) == analysis.view.labels.positive, removed.groups)
+
+
+def shares_of_right(right: Bools, groups: Ints | None) -> Floats:
+    """Deviation of each row, right or wrong, from the share of right rows."""
+    shares = (right - right.mean()) / right.size
+    return shares if groups is None else np.asarray(np.bincount(groups, weights=shares))
 
 
 def shares_in_auc(analysis: Analysis) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn import get_config
@@ -23,9 +23,12 @@ from foldless.estimate import auc_posterior
 from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
+from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Study
 from foldless.search.run import SearchOutcome, check_settings, run
+
+T = TypeVar("T", AUCPosterior, AccuracyPosterior)
 
 
 def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
@@ -77,12 +80,13 @@ def _by_best(name: str, doc: str) -> Any:
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Search over the parameters of a linear classifier without folds; used like scikit-learn's ``GridSearchCV``.
 
-    Every candidate is fitted once, on all rows, and judged by the posterior of its AUC on new data (`auc_posterior`).
+    Every candidate is fitted once, on all rows, and judged by the posterior of its AUC, or accuracy, on new data.
 
     Candidates that differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
     squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - share one rotation of the data and are
     solved one after the other (``path_ == "shared"``); their fits are exact optima, whatever ``tol``, ``max_iter`` and
-    ``solver`` say. Other candidates, and all of them with more than two classes, are fitted by scikit-learn.
+    ``solver`` say. With more than two classes this holds for RidgeClassifier on columns that no scaler of the pipeline
+    divides. Other candidates are fitted by scikit-learn.
 
     Parameters
     ----------
@@ -111,19 +115,21 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         (done, total, seconds to go) after every candidate.
     multi_class : {"ovo", "ovr"}
         With more than two classes, the average AUC that candidates are judged by, as in `auc_posterior`.
+    scoring : {"auc", "accuracy", "balanced_accuracy"}
+        What candidates are judged by; accuracies are those of ``predict``, as in `Analysis`.
 
     Attributes
     ----------
     best_index_, best_params_ : the chosen candidate
     best_score_ : float
-        Its posterior mean AUC, chosen for being large: see ``optimism_``.
-    best_posterior_ : AUCPosterior, or MulticlassAUCPosterior with more than two classes
+        Its posterior mean, chosen for being large: see ``optimism_``.
+    best_posterior_ : AUCPosterior, MulticlassAUCPosterior with more than two classes, or AccuracyPosterior
         Its posterior; a note says how much the choice may have flattered it.
     best_estimator_ : its fitted scikit-learn estimator (with refit)
     results_ : dict of arrays
         params, param_<name>, mean, sd, lower, upper, rank and path ("shared" or "general"), one entry per candidate;
         nan for those that could not be judged.
-    posteriors_ : list of AUCPosterior, None for candidates that could not be judged
+    posteriors_ : list of such posteriors, None for candidates that could not be judged
     path_ : str
         "shared" if all candidates took the shared path, "general" otherwise.
     optimism_ : float
@@ -173,6 +179,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         error_score: Any = np.nan,
         progress: Any = False,
         multi_class: str = "ovo",
+        scoring: str = "auc",
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -185,6 +192,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.error_score = error_score
         self.progress = progress
         self.multi_class = multi_class
+        self.scoring = scoring
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> FoldlessSearch:
         """Fit and judge all candidates, and choose one.
@@ -206,7 +214,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         _check_classes(y)
         if get_config()["enable_metadata_routing"]:
             params = dict(process_routing(self, "fit", **params)["estimator"]["fit"])
-        study = Study(self.estimator, X, y, params, options)
+        study = Study(self.estimator, X, y, params, options, self.scoring)
         if study.several_classes:
             refuse_two_class_options(None, options.groups)
             if options.in_sample:
@@ -254,9 +262,12 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @_exists_with("decision_function")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """AUC (average AUC) of the chosen candidate on given rows, which should not be its training rows."""
-        from sklearn.metrics import roc_auc_score
+        """AUC (average AUC) or accuracy of the chosen candidate on rows that it was not fitted on."""
+        from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 
+        if self.scoring != "auc":
+            measure = accuracy_score if self.scoring == "accuracy" else balanced_accuracy_score
+            return float(measure(y, self.predict(X), sample_weight=sample_weight))
         scores = self.decision_function(X)
         if len(self.classes_) > 2:
             how = {"kind": self.best_posterior_.details["score"], "multi_class": self.multi_class}
@@ -306,7 +317,7 @@ def _chosen(index: Any, search: SearchOutcome) -> Any:
     return outcome
 
 
-def _with_note(posterior: AUCPosterior, search: SearchOutcome) -> AUCPosterior:
+def _with_note(posterior: T, search: SearchOutcome) -> T:
     if len(search.outcomes) == 1:
         return posterior
     note = (

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.analysis import Options, analysed
+from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.naming import Names
 from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer
+from foldless.findings.scores import auc_answer, rate_notes
+from foldless.honest.classes import scores_of_ridge
 from foldless.honest.design import Ints
 from foldless.honest.families import Objective, describe, with_balance
+from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import Optimum, Point, optimum, tempered
 from foldless.honest.posterior import EffectPrior
@@ -27,9 +29,11 @@ from foldless.honest.removal import MATERIAL, problem_at
 from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, take_apart
+from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
-from foldless.search.choice import shares_in_auc, shares_of_rows
+from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
 from foldless.search.newton import Factor, Fit, Rotation, descend
 
 Warnings = tuple[tuple[type[Warning], str], ...]
@@ -44,6 +48,7 @@ class Study:
     y: Any
     fit_params: Params
     options: Options
+    scoring: str = "auc"
 
     @cached_property
     def several_classes(self) -> bool:
@@ -58,6 +63,10 @@ class Study:
 
         # Parameters may be estimators themselves, and must not be shared between candidates.
         return clone(self.estimator).set_params(**clone(params, safe=False))
+
+    def judged(self, analysis: Analysis) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
+        """The posterior that a candidate is judged by, and the shares of the rows in it."""
+        return getattr(analysis, self.scoring), shares_in(analysis, self.scoring)
 
     def weight(self, estimator: Any) -> Floats | None:
         """Sample weights that reach the classifier of a candidate, checked."""
@@ -77,12 +86,12 @@ class Study:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One candidate: the posterior of its AUC and how to get its fitted estimator, or the error that it failed with."""
+    """One candidate: the posterior that it is judged by and how to get its estimator, or its error."""
 
     index: int  # position in the grid
     path: str  # "shared" or "general"
-    posterior: AUCPosterior | None = None
-    shares: Floats | None = None  # contribution of each row, or group, to the estimated AUC
+    posterior: AUCPosterior | AccuracyPosterior | None = None
+    shares: Floats | None = None  # contribution of each row, or group, to the estimate
     estimator: Callable[[], Any] | None = None
     error: Exception | None = None
     warnings: Warnings = ()  # collected rather than given: K candidates would repeat them K times
@@ -96,7 +105,7 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
             analysis = analysed(fitted, study.X, study.y, options)
-            posterior, shares = analysis.auc, shares_in_auc(analysis)
+            posterior, shares = study.judged(analysis)
             for warning in analysis.warnings:
                 warn_user(warning)
         except Exception as err:
@@ -148,7 +157,7 @@ class Visit:
     fit: Fit
     factor: Factor | None
     loo: Floats
-    posterior: AUCPosterior
+    posterior: AUCPosterior | AccuracyPosterior
     shares: Floats
 
 
@@ -164,6 +173,7 @@ class Stage:
     rows: Ints
     codes: Ints | None
     options: Options
+    scoring: str
     table_notes: tuple[str, ...]
     names: Names
 
@@ -190,7 +200,8 @@ class Stage:
         notes = quick_notes(view, names, codes)
         if codes is None:
             template = with_balance(template, view, weight)
-        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, study.options, notes, names)
+        about = (study.options, study.scoring, notes, names)
+        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, *about)
 
     def objective(self, value: float) -> Objective:
         """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
@@ -218,8 +229,18 @@ class Stage:
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
             return None
         analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
-        posterior = auc_answer(analysis, labels.n0, labels.n1, self.table_notes, self.names)
-        return Visit(objective, fit, factor, removed.loo, posterior, shares_of_rows(analysis))
+        return Visit(objective, fit, factor, removed.loo, *self._judged(analysis))
+
+    def _judged(self, analysis: LeaveOneOut) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
+        """The posterior that a candidate is judged by, and the shares of the rows in it."""
+        labels, removed = self.view.labels, analysis.removed
+        if self.scoring == "auc":
+            return auc_answer(analysis, labels.n0, labels.n1, self.table_notes, self.names), shares_of_rows(analysis)
+        prevalence = 0.5 if self.scoring == "balanced_accuracy" else labels.n1 / labels.positive.size
+        error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", prevalence)
+        about = {"method": analysis.method, "notes": rate_notes(analysis, self.table_notes)}
+        posterior = AccuracyPosterior.of_moments(self.scoring.replace("_", " "), 1.0 - error.mean, error.sd, **about)
+        return posterior, shares_of_right((removed.loo > 0) == labels.positive, removed.groups)
 
     def _settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
         """Where rows are removed: at the fit, or where the honest method goes if the penalty is negligible."""
@@ -311,3 +332,31 @@ def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
     (first, before), (second, last) = trail[-2:]
     step = np.log(second / first)
     return last.beyond(before, float(np.log(value / second) / step)) if step else last
+
+
+# ---- Ridge classifiers of several classes: one eigendecomposition serves every penalty.
+
+
+def try_ridges(study: Study, family: Family, name: str) -> Iterator[Outcome]:
+    """Outcomes of a family of ridge classifiers of several classes; one by one where there is no shared path."""
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        try:
+            first = study.unfitted(family.params[0]).fit(study.X, study.y, **study.fit_params)
+            options = replace(study.options, sample_weight=study.weight(first))
+            member = analysed(first, study.X, study.y, options)
+            path = None if member.warnings else RidgePath.of(member.view, options.sample_weight)
+        except Exception:  # every member is tried on its own and reports its own error
+            path = None
+    for index, params in zip(family.indices, family.params, strict=True):
+        if path is None:
+            yield try_candidate(study, index, params)
+            continue
+        known = path.at(float(params[name]))
+        fitted = copy.deepcopy(first).set_params(**{name: params[name]})
+        final, (weights, intercepts) = final_classifier(fitted)[0], known.weights()
+        final.coef_, final.intercept_ = weights.astype(final.coef_.dtype), intercepts
+        view = replace(member.view, weights=weights, intercepts=intercepts, estimator=final)
+        analysis = replace(member, estimator=fitted)
+        # What the path knows already is not computed again.
+        analysis.__dict__.update(view=view, class_scores=scores_of_ridge(known), table_notes=member.table_notes)
+        yield Outcome(index, "shared", *study.judged(analysis), partial(as_is, fitted), warnings=_as_data(caught))

@@ -16,7 +16,7 @@ from foldless import checks
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.search.candidates import Family, Params, expand, families, param_columns
 from foldless.search.choice import JointAUC, ranks, simplest
-from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family
+from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family, try_ridges
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,8 @@ def check_settings(settings: Any) -> None:
     """Check the parameters of a `FoldlessSearch` that say how to search."""
     if settings.rule not in ("best", "simplest"):
         raise InputError(f"rule must be 'best' or 'simplest', got {settings.rule!r}.")
+    if settings.scoring not in ("auc", "accuracy", "balanced_accuracy"):
+        raise InputError(f"scoring must be 'auc', 'accuracy' or 'balanced_accuracy', got {settings.scoring!r}.")
     error_score = settings.error_score
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
@@ -62,8 +64,9 @@ def run(study: Study, settings: Any) -> SearchOutcome:
 def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
-    single = [Family((k,), (params,)) for k, params in enumerate(candidates)]
-    parts = single if study.several_classes else families(study.estimator, candidates)
+    parts = families(study.estimator, candidates)
+    if study.several_classes and not all(is_of_ridges(family) for family in parts):
+        parts = [Family((k,), (params,)) for k, params in enumerate(candidates)]
     alone = effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1
     batches = (_try(study, family) for family in parts) if alone else _in_parallel(study, parts, settings.n_jobs)
     progress, start, total = as_progress(settings.progress), monotonic(), len(candidates)
@@ -77,6 +80,11 @@ def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Ou
             progress.close()
 
 
+def is_of_ridges(family: Family) -> bool:
+    """Whether its members differ in the penalty of a RidgeClassifier, the one family of several classes with a path."""
+    return family.strength is not None and family.strength.split("__")[-1] == "alpha"
+
+
 def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
     from sklearn.utils.parallel import Parallel, delayed
 
@@ -85,7 +93,7 @@ def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
 
 def _try(study: Study, family: Family) -> Iterable[Outcome]:
     if family.strength is not None and not study.options.in_sample:
-        return try_family(study, family, family.strength)
+        return (try_ridges if study.several_classes else try_family)(study, family, family.strength)
     return (try_candidate(study, k, params) for k, params in zip(family.indices, family.params, strict=True))
 
 

@@ -1,0 +1,195 @@
+"""Ridge classifiers of several classes: every row removed from the fits of all classes at once, exactly.
+
+One class against the rest, all classes have the same rows, weights D and penalty, hence the same Hessian and leverages
+h = D G_ii. With Z the scores (N, K), T the targets +-1 and U = D (Z - T) / (1 - h), one factorisation gives
+
+    Z_i(-i) = Z_i + G_ii U_i,    and, to first order, row j adds   -G_ij U_j / (1 - h_i)   to it.
+
+A row that is removed also weakens its class: the sixth row of a class is judged by a fit that has seen five, and ranks
+its class too low. Where classes are compared, an average row of the class takes its place (`pull_of_class`), so that
+the counts are those of the fit.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from foldless.checks import Floats
+from foldless.honest.design import Curvature, Design, Ints, build_design, curvature_at
+from foldless.honest.families import Objective, describe, row_weights
+from foldless.honest.optimum import CONVERGED, tempered
+from foldless.honest.removal import LocalModel
+from foldless.honest.scaling import MIN_DETERMINANT
+from foldless.model.steps import sklearn_names
+from foldless.model.view import LinearView
+
+TINY = float(np.finfo(float).tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """The fits of all classes at their optimum, with coefficients (k, K) and scores (N, K)."""
+
+    objective: Objective  # of the first class; rows, weights, penalty and scalers are those of all
+    codes: Ints
+    design: Design
+    curvature: Curvature
+    coef: Floats
+    scores: Floats
+
+    @classmethod
+    def at(cls, objective: Objective, codes: Ints, design: Design, curvature: Curvature) -> LeastSquares:
+        """The optimum, one Newton step from the origin; a second one where the first was in single precision."""
+        D, K = objective.loss.weight, int(codes.max()) + 1
+        coef, scores = np.zeros((design.matrix.shape[1], K)), np.zeros((codes.size, K))
+        for _ in range(1 + curvature.is_single):
+            g = _gradient(scores, codes, D)
+            total, slope = g.sum(axis=0), objective.lam * coef + np.asarray(design.matrix.T @ g)
+            if curvature.centre is not None:
+                slope -= np.outer(curvature.centre, total)
+            move = -curvature.solve(slope)
+            coef, scores = coef + move, scores + design.scores(move)
+            if curvature.centre is not None:
+                scores -= curvature.centre @ move + total / curvature.total
+        return cls(objective, codes, design, curvature, coef, scores)
+
+    def residual(self, given: Floats) -> float:
+        """Distance of the scores of the user's fit from these, relative to their spread."""
+        spread = np.linalg.norm(self.scores - self.scores.mean(axis=0), axis=0)
+        return float(np.max(np.linalg.norm(self.scores - given, axis=0) / np.maximum(spread, TINY)))
+
+    @property
+    def D(self) -> Floats:
+        return self.objective.loss.weight
+
+    @cached_property
+    def gradient(self) -> Floats:
+        """D (Z - T)."""
+        return _gradient(self.scores, self.codes, self.D)
+
+    def removed(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Scores (N, K) of each row without it, what an average row of its class in its place adds; exposure, impact.
+
+        Class by class, so that the rows of a class are at hand when one of them is replaced.
+        """
+        G, U, added = np.empty(self.codes.size), self.gradient.copy(), np.empty_like(self.scores)
+        for rows in (np.flatnonzero(self.codes == k) for k in range(self.scores.shape[1])):
+            B = self.curvature.influence_rows(self.design, rows)
+            G[rows] = np.einsum("ij,ij->i", B, B)
+            slack = self._slack(G[rows], rows)
+            U[rows] /= slack
+            added[rows] = pull_of_class(B, U[rows]) / -slack
+        exposure = G / self._slack(G, slice(None))[:, 0] ** 2
+        felt = exposure[:, None] * self.gradient**2
+        impact = np.sum(felt / np.maximum(felt.mean(axis=0), TINY), axis=1)
+        return self.scores + G[:, None] * U, added, exposure, impact
+
+    def _slack(self, G: Floats, rows: Any) -> Floats:
+        return np.asarray(1.0 - np.minimum(G * self.D[rows], MAX_LEVERAGE))[:, None]
+
+    def pairs(self, rows: Ints) -> Floats:
+        """Scores (K, m, m) of the rows without each pair of them, the scaler kept: `pair_shifts` with one D for all."""
+        g, B = self.gradient[rows], self.curvature.influence_rows(self.design, rows)
+        model = LocalModel(g, self.D[rows], B)
+        G, d, own = B @ B.T, model.curvature_alone, model.diagonal[:, None]
+        det = np.maximum(1.0 - np.outer(d, d) * G**2, MIN_DETERMINANT)
+        by_own, by_other = (own + d * G**2) / det, G * (1.0 + own * d[:, None]) / det
+        u = (g / model.slack[:, None]).T
+        return np.asarray(self.scores[rows].T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
+
+    def weights(self) -> tuple[Floats, Floats]:
+        """Weights (K, P) on the columns of X, which are -X'g / lam at the optimum, and intercepts (K,)."""
+        W = np.asarray(self.objective.X.T @ self.gradient) / -self.objective.lam
+        rest = np.mean(self.scores - np.asarray(self.objective.X @ W), axis=0)
+        return W.T, rest if self.objective.free_intercept else np.zeros(rest.size)
+
+
+def pull_of_class(B: Floats, U: Floats) -> Floats:
+    """Mean over the other rows j of a class of G_ij U_j, G = B B'; shape of U."""
+    others = B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U
+    return np.asarray(others / max(len(B) - 1, 1))
+
+
+def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:
+    """RidgeClassifier and RidgeClassifierCV; None for others, without a penalty, and for weights off their optimum.
+
+    None also for columns whose scale leaves with the row: each class then has corrections of its own.
+    """
+    objective = _objective(view, sample_weight)
+    if objective is None or objective.scaled:
+        return None
+    free, D = objective.free_intercept, objective.loss.weight
+    design = build_design(view.X, constant=0.0, free_intercept=free)
+    objective = tempered(objective, design)
+    curvature = curvature_at(design, D, objective.lam, free)
+    known = LeastSquares.at(objective, view.codes, design, curvature)
+    # Weights away from their optimum are followed to it, one class at a time.
+    return known if known.residual(view.scores()) <= CONVERGED else None
+
+
+def _objective(view: LinearView, sample_weight: Floats | None) -> Objective | None:
+    """That of the first class."""
+    est: Any = view.estimator
+    if not sklearn_names(est) & {"RidgeClassifier", "RidgeClassifierCV"}:
+        return None
+    plain = copy.copy(est)
+    plain.class_weight = None
+    weight = sample_weight if est.class_weight is None else row_weights(view, est.class_weight, sample_weight)
+    objective = describe(view.against_rest(0, plain), weight)
+    return None if objective is None or objective.lam <= 0 else objective
+
+
+# ---- All penalties from one eigendecomposition: in the eigenvectors of the Gram matrix, every Hessian is diagonal.
+
+
+class Diagonal(Curvature):
+    """A Hessian with a diagonal inverse, of which `root` (k,) is the square root."""
+
+    def solve(self, right: Floats) -> Floats:
+        return np.asarray(self.root[:, None] ** 2 * right)
+
+    def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
+        B = design.matrix[index] * self.root
+        return B if self.centre is None else np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
+
+
+@dataclass(frozen=True, eq=False)
+class RidgePath:
+    """A ridge classifier, its rows in the eigenvectors of their Gram matrix, and the eigenvalues."""
+
+    view: LinearView
+    objective: Objective
+    design: Design
+    rotated: Design
+    values: Floats
+
+    @classmethod
+    def of(cls, view: LinearView, sample_weight: Floats | None) -> RidgePath | None:
+        """None where there is no such path: other classifiers, and columns whose scale changes with the rows."""
+        objective = _objective(view, sample_weight)
+        if objective is None or objective.scaled:
+            return None
+        design = build_design(view.X, constant=0.0, free_intercept=objective.free_intercept)
+        centre = design.mean(objective.loss.weight) if objective.free_intercept else None
+        values, vectors = eigh(design.gram(objective.loss.weight, centre))
+        rotated = Design(design.rows(slice(None), centre) @ vectors)
+        return cls(view, objective, design, rotated, np.maximum(values, 0.0))
+
+    def at(self, lam: float) -> LeastSquares:
+        """The fit with this penalty."""
+        objective = tempered(replace(self.objective, lam=lam), self.design)
+        free, root = objective.free_intercept, 1.0 / np.sqrt(self.values + objective.lam)
+        centre, total = (np.zeros(root.size), float(objective.loss.weight.sum())) if free else (None, np.inf)
+        return LeastSquares.at(objective, self.view.codes, self.rotated, Diagonal(root, centre, total))
+
+
+def _gradient(scores: Floats, codes: Ints, D: Floats) -> Floats:
+    g = scores + 1.0
+    g[np.arange(codes.size), codes] -= 2.0
+    return np.asarray(g * D[:, None])
