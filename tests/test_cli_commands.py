@@ -104,8 +104,10 @@ def test_a_stray_word_is_told(tmp_path):
     (tmp_path / "x.csv").write_text(lines(z=cells))
     prepared = answered("auc", tmp_path / "x.csv", "--target", "y")["prepared"]
     assert prepared.startswith("words among numbers taken for gaps: 'z' (1 row, such as 'high'); 1 gap in 1 column")
-    notes = answered("auc", tmp_path / "x.csv", "--target", "y", "--strict", "--one-hot")["notes"]
-    assert any("'z' is text only because of 'high' (1 row)" in note for note in notes)
+    strict = ("auc", tmp_path / "x.csv", "--target", "y", "--strict", "--one-hot")
+    assert "words among numbers in 'z' (1 row, such as 'high'): use --na high" in run(*strict).stderr
+    notes = answered(*strict, "--keep", "z")["notes"]
+    assert any("'z' holds words among numbers (1 row, such as 'high')" in note for note in notes)
 
 
 def test_numbers_and_dates_are_told_under_one_hot(tmp_path):

@@ -51,6 +51,7 @@ REMEDIES = {
     DECIMAL: "write decimals with the same mark in all columns",
     SIGNED: "remove those signs in the file",
     LIMIT: "use --censored half or --censored limit (half of the limit, or the limit itself)",
+    WORDS: "use --na if they mean missing",
     DATE: "turn dates into numbers, such as days since the first",
     NEGATIVE: "do without --log",
     INFINITE: "correct or remove those rows",
@@ -177,7 +178,7 @@ def refuse_unusable(
     problems[NEGATIVE] = rows_by_column(look.negative * partly, names) if options.log else {}
     problems = {kind: columns for kind, columns in problems.items() if columns}
     if problems:
-        ways = {advice(name, each, loaded.marks) for name, each in looks}
+        ways = {advice(name, each, loaded.marks) for name, each in looks if each.kind != WORDS}
         ways |= {REMEDIES[kind] for kind in (DATE, NEGATIVE, INFINITE) if kind in problems}
         words = dict.fromkeys(shell_quoted(cell) for _, each in looks if each.kind == WORDS for cell in each.examples)
         ways |= {f"use {' '.join(f'--na {word}' for word in words)} if that means missing"} if words else set()
