@@ -22,11 +22,10 @@ from data import alternating
 
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
-    # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are.
-    # 112 more for tables as people have them: limits and words among numbers, names in findings, kinds of files.
-    # 600 more for accuracies of any number of classes: ridge of all classes and penalties at once, search by accuracy.
-    "package lines": 26_400,
-    "package files": 130,
+    # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are:
+    # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors.
+    "package lines": 27_000,
+    "package files": 135,
     "studies lines": 7_000,
     "files entered by auc_posterior": 25,
     "median function": 8,  # body lines

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from foldless.checks import Floats
-from foldless.honest.design import Curvature, Design, Ints, build_design, curvature_at
+from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, Ints, build_design, curvature_at
 from foldless.honest.families import Objective, describe, row_weights
 from foldless.honest.optimum import CONVERGED, tempered
 from foldless.honest.removal import LocalModel
