@@ -113,6 +113,7 @@ CALLS = {
     "binormal_auc": lambda: (float(given.binormal_auc(OTHER, X, Y)),),
     "resubstitution_auc": lambda: (float(given.resubstitution_auc(OTHER, X, Y)),),
     "delong": lambda: tuple(given.delong(Y, X[:, 0]).interval()),
+    "delong_test": lambda: tuple(given.delong_test(Y, X[:, 0], X[:, 1])),
     "true_auc, bayes_auc": lambda: (population.true_auc([1, 0], 0, [1, 1], 1), population.bayes_auc([0, 0], [1, 1], 1)),
     "in_blocks": lambda: law(fl.auc_posterior(MODEL, in_blocks(X, Y, elements=60))),
     "fit_logistic": lambda: tuple(fit_logistic(in_blocks(X, Y, elements=60))[-1].coef_.ravel()),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.special import ndtr
 from scipy.stats import skewtest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
@@ -17,7 +16,6 @@ from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
 from foldless.findings.rows import category_starts, exact_copies
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior
 from foldless.model.view import take_apart
 
@@ -32,25 +30,6 @@ def analysed(X, y, model=None):
 
 
 # ---- scores
-
-
-def test_binormal_against_ranks_is_the_brute_force_jackknife():
-    """Deleting each row in turn and computing both AUCs anew."""
-    rng = np.random.default_rng(1)
-    negative, positive = rng.standard_normal(13), rng.exponential(size=9) + 0.5
-
-    def both(neg, pos):
-        normal = ndtr((pos.mean() - neg.mean()) / np.sqrt(pos.var(ddof=1) + neg.var(ddof=1)))
-        return normal, roc_auc_score(np.r_[np.zeros(len(neg)), np.ones(len(pos))], np.r_[neg, pos])
-
-    gaps1 = [np.subtract(*both(negative, np.delete(positive, i))) for i in range(9)]
-    gaps0 = [np.subtract(*both(np.delete(negative, j), positive)) for j in range(13)]
-    expected = np.sqrt(8 * np.var(gaps1) + 12 * np.var(gaps0))
-    normal, ranks, error = scores.binormal_against_ranks(
-        negative, positive, Pairs.of_scores(positive, negative).ranks()
-    )
-    assert (normal, ranks) == pytest.approx(both(negative, positive), rel=1e-12)
-    assert error == pytest.approx(expected, rel=1e-10)
 
 
 def test_variance_ratio():

@@ -197,7 +197,7 @@ def test_shares_are_the_derivative_of_the_average_by_the_weights_of_the_rows(mul
         ones, zeros = np.flatnonzero(np.isin(CODES, a)), np.flatnonzero(np.isin(CODES, b))
         diff = found.tensor.without[a][np.ix_(ones, zeros)] - found.tensor.without[a][np.ix_(zeros, ones)].T
         tables.append((ones, zeros, diff))
-        spreads.append(diff.mean() / part.separation)
+        spreads.append(diff.mean() / part.statistic.estimate)
 
     def value(weight):
         total = 0.0

@@ -95,8 +95,8 @@ class EvaluatedRows(Protocol):
         """The AUC with which one score ranks the rows of some classes above those of others."""
         ...
 
-    def noise(self, pull: Floats) -> float:
-        """Sum of squared influences of the rows on each other's scores, weighted by `pull` of shape (K, N)."""
+    def noise_share(self, components: Sequence[Component]) -> float:
+        """rho of the average of some AUCs."""
         ...
 
 
@@ -119,7 +119,20 @@ class TrainingRows:
         influence = (n1 * self._influence(score, first) + n0 * self._influence(score, second)) / (n1 + n0)
         return Component(score, (rows1, rows0), pairs, statistic_of_pairs(pairs, influence))
 
-    def noise(self, pull: Floats) -> float:
+    def noise_share(self, components: Sequence[Component]) -> float:
+        """The sum of all influences, over the sum of h_i^2."""
+        n = self.codes.size
+        pull, own = np.zeros((1 + max(c.score for c in components), n)), np.zeros(n)
+        for c in components:
+            by_score, by_row = c.contributions(n)
+            pull[c.score] += c.slope * by_score
+            own += c.slope * by_row
+        counts = np.bincount(self.codes)[self.codes]
+        variance = float(np.sum(own**2 * counts / (counts - 1)))
+        return min(self._noise(pull) / variance, 1.0) if variance > 0 else 0.0
+
+    def _noise(self, pull: Floats) -> float:
+        """Sum of squared influences of the rows on each other's scores, weighted by `pull` of shape (K, N)."""
         total, pull = 0.0, pull[:, self.honest.drawn.rows]
         for k in np.unique(self._drawn_codes[pull.any(axis=0)]):
             places = self._members((int(k),))[1]
@@ -185,9 +198,10 @@ class HeldOutRows:
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
         pairs = Pairs.of_scores(self.scores[rows1, score], self.scores[rows0, score])
-        return Component(score, (rows1, rows0), pairs, statistic_of_pairs(pairs, 0.0))
+        ranks = pairs.ranks()
+        return Component(score, (rows1, rows0), pairs, statistic_of_placements(Placements.of(ranks), ranks.mean, 0.0))
 
-    def noise(self, pull: Floats) -> float:
+    def noise_share(self, components: Sequence[Component]) -> float:
         return 0.0
 
 
@@ -196,7 +210,7 @@ def average(source: EvaluatedRows, components: Sequence[Component]) -> Separatio
     if len(components) == 1:
         return components[0].statistic
     auc = float(np.mean([c.auc for c in components]))
-    return statistic_of_placements(_placements(source.codes, components), auc, _noise_share(source, components))
+    return statistic_of_placements(_placements(source.codes, components), auc, source.noise_share(components))
 
 
 def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
@@ -216,19 +230,6 @@ def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
     joint = sum(float(np.sum(weight[rows] ** 2) * u.var()) for rows, u in zip(classes, by_class, strict=True))
     alike = min(joint / single, 1.0) if single > 0 else 1.0
     return Placements(by_class, tuple(float(weight[r[0]] * r.size) for r in classes), alike=alike)
-
-
-def _noise_share(source: EvaluatedRows, components: Sequence[Component]) -> float:
-    """The sum of all influences, over the sum of h_i^2."""
-    n = source.codes.size
-    pull, own = np.zeros((1 + max(c.score for c in components), n)), np.zeros(n)
-    for c in components:
-        by_score, by_row = c.contributions(n)
-        pull[c.score] += c.slope * by_score
-        own += c.slope * by_row
-    counts = np.bincount(source.codes)[source.codes]
-    variance = float(np.sum(own**2 * counts / (counts - 1)))
-    return min(source.noise(pull) / variance, 1.0) if variance > 0 else 0.0
 
 
 def _members(codes: Ints, classes: Classes) -> Ints:

@@ -244,4 +244,4 @@ def clustered_square(effects: Floats, groups: Ints) -> float:
 
 
 def _share(part: float, total: float) -> float:
-    return min(part / total, 1.0) if total > 0 else 0.0
+    return float(min(part / total, 1.0)) if total > 0 else 0.0
