@@ -191,9 +191,9 @@ def plan_sample_size(
     >>> import foldless as fl
     >>> plan = fl.plan_sample_size(0.8, 0.05)
     >>> plan.n, plan.n_if_noisy
-    (286, 590)
+    (293, 590)
     >>> fl.plan_sample_size(0.8, above=0.7, power=0.9, n_features=10).n
-    264
+    269
     """
     expected = as_number(auc, "auc")
     if not 0.5 < expected < 1:
