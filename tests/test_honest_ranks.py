@@ -81,6 +81,19 @@ def test_error_rates_follow_scores_and_threshold(name, threshold):
     assert one == other
 
 
+@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.5])
+def test_the_normal_scale_finds_the_ratio_of_spreads(ratio):
+    """Skewed by exp, as normal scores had them: means as the AUC says, and the spread of the positive class."""
+    rng = np.random.default_rng(0)
+    negative, positive = rng.normal(size=3000), 1.5 + ratio * rng.normal(size=3000)
+    scale = rates.NormalScale.of(np.exp(negative), np.exp(positive))
+    found = scale(np.exp(negative)), scale(np.exp(positive))
+    assert found[0].mean() == pytest.approx(0, abs=0.08)
+    assert found[0].std() == pytest.approx(1, abs=0.08)
+    assert found[1].mean() == pytest.approx(1.5, abs=0.12)
+    assert found[1].std() == pytest.approx(ratio, rel=0.1)
+
+
 def test_ties_count_half():
     z = np.tile([0.0, 1.0], 10)
     statistic = statistic_of_scores(z, np.arange(20) < 10)

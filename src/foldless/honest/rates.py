@@ -1,9 +1,9 @@
 """Error rates at a threshold, and the shape of the ROC curve, from the ranks of pair-removed scores.
 
 Scores are averaged over the partners of a pair. Leave-one-out scores are never used: they shift with the
-class balance. Scores and threshold are then replaced by what their ranks would be if both classes were normal with the
-same spread (`NormalScale`): no answer depends on the scale that a classifier happens to use. The rate of a class beyond
-the threshold is Phi(x), with
+class balance. Scores and threshold are then replaced by what their ranks would be if both classes were normal
+(`NormalScale`): no answer depends on the scale that a classifier happens to use. The rate of a class beyond the
+threshold is Phi(x), with
 
     p = mean Phi((score - threshold) / h),    x = sqrt(1 + h^2 / s^2) Phi^-1(p)
 
@@ -22,7 +22,7 @@ from foldless.honest.design import Ints
 from foldless.honest.pairs import Pairs
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import UNSEEN, clustered_square
-from foldless.laws.effect import SQRT2, StudentEffect
+from foldless.laws.effect import StudentEffect
 
 # Scores whose spread is below this share of their distance from the threshold only show which side they are on.
 TIED = 1e-6
@@ -33,11 +33,12 @@ BEYOND = 1.5  # how far an estimate may exceed what n rows can show, in probits
 MIN_VARIANCE_RATIO = 1e-4
 GRID = 1025
 TAIL = 8.0  # standard deviations beyond the class means
+STEPS, MOST_UNEQUAL = 12, 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class NormalScale:
-    """The increasing map from scores to those that two normal classes of unit variance would have at their ranks."""
+    """The increasing map from scores to those that two normal classes would have at their ranks."""
 
     pooled: Floats  # all scores, sorted
     points: Floats
@@ -45,14 +46,23 @@ class NormalScale:
 
     @classmethod
     def of(cls, negative: Floats, positive: Floats) -> NormalScale:
-        """The map for the scores of two classes: their means are as far apart as the ordered pairs say."""
-        n0, n1 = negative.size, positive.size
-        rows = 2 / (1 / n0 + 1 / n1)
-        auc = (Pairs.of_scores(positive, negative).ranks().mean * rows + UNSEEN) / (rows + 2 * UNSEEN)
-        half = float(ndtri(auc)) / SQRT2
-        points = np.linspace(-abs(half) - TAIL, abs(half) + TAIL, GRID)
-        below = (n0 * ndtr(points + half) + n1 * ndtr(points - half)) / (n0 + n1)
-        return cls(np.sort(np.concatenate([negative, positive])), points, below)
+        """The map for the scores of two classes, the negative one standard normal.
+
+        The means are as far apart as the ordered pairs say. The spread of the positive class is the one that it then
+        has on this scale, found step by step from equal spreads: where classes hardly overlap, ranks tell little about
+        it, and it stays near them.
+        """
+        rows, pooled = 2 / (1 / negative.size + 1 / positive.size), np.sort(np.concatenate([negative, positive]))
+        auc = np.clip(Pairs.of_scores(positive, negative).ranks().mean, UNSEEN / (rows + 1), 1 - UNSEEN / (rows + 1))
+        spread, share = 1.0, positive.size / pooled.size
+        for _ in range(STEPS):
+            mean = float(ndtri(auc)) * np.hypot(1.0, spread)
+            low, high = min(-TAIL, mean - TAIL * spread), max(TAIL, mean + TAIL * spread)
+            points = np.linspace(low, high, GRID)
+            scale = cls(pooled, points, (1 - share) * ndtr(points) + share * ndtr((points - mean) / spread))
+            spreads = [max(float(scale(each).std(ddof=1)), TIED) for each in (negative, positive)]
+            spread = float(np.clip(spreads[1] / spreads[0], 1 / MOST_UNEQUAL, MOST_UNEQUAL))
+        return scale
 
     def __call__(self, values: Floats) -> Floats:
         """Values on the new scale; those below or above all scores lie just outside of them, infinite ones far off."""
