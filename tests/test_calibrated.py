@@ -183,7 +183,7 @@ SHAPES = {"few": (25, 25, 5, 1.3, 1.0), "many": (25, 25, 100, 2.5, 1.0), "unequa
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_error_and_roc_intervals_cover(shape):
-    """90 % intervals of the error at a threshold and of TPR at FPR 0.05, 0.2, 0.5 cover 0.84 to 0.96."""
+    """90 % intervals of the error at a threshold and of TPR at FPR 0.05, 0.2, 0.5 cover 0.84 to 0.97."""
     n0, n1, P, distance, sd1 = SHAPES[shape]
     rng = np.random.default_rng(6)
     fpr, hits = np.array([0.05, 0.2, 0.5]), []
@@ -199,7 +199,7 @@ def test_error_and_roc_intervals_cover(shape):
         start, end = post.error.interval(0.9)
         hits.append([*((low <= tpr) & (tpr <= high)), start <= wrong / (n0 + n1) <= end])
     coverage = np.mean(hits, axis=0)
-    assert np.all((coverage >= 0.84) & (coverage <= 0.96)), coverage
+    assert np.all((coverage >= 0.84) & (coverage <= 0.97)), coverage
 
 
 def test_roc_area_is_the_auc():
