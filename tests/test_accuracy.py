@@ -292,13 +292,13 @@ def test_digits_are_judged_as_by_twenty_folds():
 @pytest.mark.parametrize(
     ("model", "K", "per_class", "P", "shift", "samples"),
     [
-        (RidgeClassifier(), 3, 50, 10, 0.0, 200),
-        (RidgeClassifier(), 3, 50, 10, 0.5, 200),
-        (RidgeClassifier(10.0), 3, 50, 100, 0.3, 200),
-        (LogisticRegression(), 3, 50, 10, 0.5, 200),
-        (RidgeClassifier(), 10, 30, 20, 0.5, 200),
-        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), 10, 30, 20, 0.5, 200),
-        (RidgeClassifier(), 100, 6, 50, 0.6, 100),
+        (RidgeClassifier(), 3, 50, 10, 0.0, 70),
+        (RidgeClassifier(), 3, 50, 10, 0.5, 70),
+        (RidgeClassifier(10.0), 3, 50, 100, 0.3, 70),
+        (LogisticRegression(), 3, 50, 10, 0.5, 70),
+        (RidgeClassifier(), 10, 30, 20, 0.5, 70),
+        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), 10, 30, 20, 0.5, 70),
+        (RidgeClassifier(), 100, 6, 50, 0.6, 30),
     ],
 )
 def test_intervals_cover_the_truth(model, K, per_class, P, shift, samples):
