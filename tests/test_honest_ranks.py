@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 import foldless as fl
 from data import alternating
-from foldless.honest import rates
+from foldless.honest import normal_scale, rates
 from foldless.honest.class_statistic import HeldOutRows, average
+from foldless.honest.pairs import Pairs
 from foldless.honest.statistic import (
     Placements,
     SeparationStatistic,
@@ -86,7 +87,7 @@ def test_the_normal_scale_finds_the_ratio_of_spreads(ratio):
     """Skewed by exp, as normal scores had them: means as the AUC says, and the spread of the positive class."""
     rng = np.random.default_rng(0)
     negative, positive = rng.normal(size=3000), 1.5 + ratio * rng.normal(size=3000)
-    scale = rates.NormalScale.of(np.exp(negative), np.exp(positive))
+    scale = normal_scale.NormalScale.of(np.exp(negative), np.exp(positive))
     found = scale(np.exp(negative)), scale(np.exp(positive))
     assert found[0].mean() == pytest.approx(0, abs=0.08)
     assert found[0].std() == pytest.approx(1, abs=0.08)
@@ -172,6 +173,55 @@ def test_two_rows_that_agree_by_chance_are_not_believed():
     assert few.trials < many.trials / 5
 
 
+# ---- smoothing
+
+
+def smoothed_and_counted(draw, auc, samples=400):
+    """Errors of both estimates over repeated samples."""
+    found = np.empty((samples, 2))
+    for k in range(samples):
+        positive, negative = draw(np.random.default_rng(k))
+        ranks = Pairs(positive, negative).ranks()
+        found[k] = normal_scale.smoothed_auc(positive, negative, ranks), ranks.mean
+    return found - auc
+
+
+@pytest.mark.parametrize(("distance", "share"), [(0.0, 0.99), (2.0, 1.02)], ids=["chance", "well apart"])
+def test_smoothing_lowers_the_error_at_chance_and_hardly_raises_it_elsewhere(distance, share):
+    auc = ndtr(distance / np.sqrt(2))
+    draw = lambda rng: (np.exp(distance + rng.normal(size=40)), np.exp(rng.normal(size=70)))  # noqa: E731
+    errors = smoothed_and_counted(draw, auc)
+    smoothed, counted = np.square(errors).mean(axis=0)
+    assert smoothed < share * counted
+    assert abs(errors[:, 0].mean() - errors[:, 1].mean()) < 0.002
+
+
+def test_where_no_scale_is_normal_pairs_are_counted():
+    """Half of the positive rows lie below all negative ones, half above: the AUC is 1/2, and no normal law says so."""
+
+    def draw(rng):
+        side = np.where(np.arange(300) % 2, 4.0, -4.0)
+        return side + rng.uniform(-1, 1, 300), np.where(np.arange(900) % 3 > 0, 2.0, -6.0) + rng.uniform(-1, 1, 900)
+
+    errors = smoothed_and_counted(draw, (0.5 * 1 / 3 + 0.5 * 1), samples=20)
+    assert np.abs(errors[:, 0] - errors[:, 1]).max() < 0.005
+
+
+def test_effects_of_scores_are_derivatives():
+    """One score, given a little more weight than the others, moves the AUC of normal classes by its effect."""
+    first, second = 1.3 + 0.7 * np.random.default_rng(0).normal(size=30), np.random.default_rng(1).normal(size=20)
+    auc, *effects = normal_scale._normal_auc(first, second)
+    spread = first.var(ddof=1) + second.var(ddof=1)
+    assert auc == pytest.approx(ndtr((first.mean() - second.mean()) / np.sqrt(spread)))
+    eps = 1e-6
+    for k, (scores, effect) in enumerate(zip((first, second), effects, strict=True)):
+        off = scores[3] - scores.mean()
+        mean, variance = scores.mean() + eps * off, scores.var(ddof=1) * (1 - eps) + eps * off**2
+        m, v = [first.mean(), second.mean()], [first.var(ddof=1), second.var(ddof=1)]
+        m[k], v[k] = mean, variance
+        assert (ndtr((m[0] - m[1]) / np.sqrt(sum(v))) - auc) / eps == pytest.approx(effect[3], rel=1e-4)
+
+
 # ---- groups and several classes
 
 
@@ -205,7 +255,8 @@ def test_two_classes_as_several_are_two_classes():
     z, positive = scores(30, 30)
     source = HeldOutRows(np.column_stack([-z, z]), positive.astype(np.intp))
     both = average(source, [source.component(1, (1,), (0,)), source.component(0, (0,), (1,))])
-    one = statistic_of_scores(z, positive)
+    ranks = Pairs(z[positive], z[~positive]).ranks()
+    one = statistic_of_placements(Placements.of(ranks), ranks.mean, 0.0)
     assert both.auc == pytest.approx(one.auc, abs=1e-12)
     assert both.trials == pytest.approx(one.trials, rel=1e-9)
     assert both.df == pytest.approx(one.df, rel=1e-9)

@@ -12,63 +12,20 @@ This counts rows for h = 0 and uses the normal tail for infinite h; h is of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Ints
-from foldless.honest.pairs import Pairs
+from foldless.honest.normal_scale import TIED, NormalScale
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import UNSEEN, clustered_square
+from foldless.honest.statistic import clustered_square
 from foldless.laws.effect import StudentEffect
 
-# Scores whose spread is below this share of their distance from the threshold only show which side they are on.
-TIED = 1e-6
-FARTHEST = 1e70  # beyond all scores, and its square is still finite
 # Less smoothing than for the AUC: at a threshold only the nearby scores matter.
 RATE_BANDWIDTH = 1.0
 BEYOND = 1.5  # how far an estimate may exceed what n rows can show, in probits
 MIN_VARIANCE_RATIO = 1e-4
-GRID = 1025
-TAIL = 8.0  # standard deviations beyond the class means
-STEPS, MOST_UNEQUAL = 12, 10.0
-
-
-@dataclass(frozen=True, eq=False)
-class NormalScale:
-    """The increasing map from scores to those that two normal classes would have at their ranks."""
-
-    pooled: Floats  # all scores, sorted
-    points: Floats
-    below: Floats  # share of both classes below each point
-
-    @classmethod
-    def of(cls, negative: Floats, positive: Floats) -> NormalScale:
-        """The map for the scores of two classes, the negative one standard normal.
-
-        The means are as far apart as the ordered pairs say. The spread of the positive class is the one that it then
-        has on this scale, found step by step from equal spreads: where classes hardly overlap, ranks tell little about
-        it, and it stays near them.
-        """
-        rows, pooled = 2 / (1 / negative.size + 1 / positive.size), np.sort(np.concatenate([negative, positive]))
-        auc = np.clip(Pairs.of_scores(positive, negative).ranks().mean, UNSEEN / (rows + 1), 1 - UNSEEN / (rows + 1))
-        spread, share = 1.0, positive.size / pooled.size
-        for _ in range(STEPS):
-            mean = float(ndtri(auc)) * np.hypot(1.0, spread)
-            low, high = min(-TAIL, mean - TAIL * spread), max(TAIL, mean + TAIL * spread)
-            points = np.linspace(low, high, GRID)
-            scale = cls(pooled, points, (1 - share) * ndtr(points) + share * ndtr((points - mean) / spread))
-            spreads = [max(float(scale(each).std(ddof=1)), TIED) for each in (negative, positive)]
-            spread = float(np.clip(spreads[1] / spreads[0], 1 / MOST_UNEQUAL, MOST_UNEQUAL))
-        return scale
-
-    def __call__(self, values: Floats) -> Floats:
-        """Values on the new scale; those below or above all scores lie just outside of them, infinite ones far off."""
-        rank = (np.searchsorted(self.pooled, values) + np.searchsorted(self.pooled, values, side="right")) / 2
-        inside = np.interp((rank + 0.5) / (self.pooled.size + 1), self.below, self.points)
-        return np.where(np.isinf(values), np.copysign(FARTHEST, values), inside)
 
 
 def pair_scores(removed: Removed) -> tuple[Floats, Floats]:

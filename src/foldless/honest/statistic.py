@@ -18,20 +18,20 @@ to train), which doubles the variance of the noise part. The rest was measured w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri, owens_t, xlogy
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
+from foldless.honest.normal_scale import UNSEEN, smoothed_auc
 from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.removal import Removed
 from foldless.laws.effect import SQRT2
 
 GUESS_ROWS = 10.0  # what the guess of the clumpiness is worth, in rows that show errors
 HEAVY = 0.25  # how far the guess lies from the value of normal classes towards that at chance
-UNSEEN = 0.5  # errors, in rows of each class, added to those seen where the guess is looked up
 LEAST_REST = 0.1
 # Beyond this the statistic no longer tells how far apart the classes are.
 MIN_TAIL = 1e-7
@@ -230,10 +230,12 @@ def statistic_of_pairs(pairs: Pairs, influence_sq: float) -> SeparationStatistic
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:
-    """The statistic of held-out scores: no training noise."""
+    """The statistic of held-out scores: no training noise, beside which the gain from smoothing would be lost."""
     ranks = Pairs(scores[positive], scores[~positive]).ranks()
     codes = None if groups is None else (groups[positive], groups[~positive])
-    return statistic_of_placements(Placements.of(ranks, codes), ranks.mean, 0.0)
+    auc = smoothed_auc(scores[positive], scores[~positive], ranks)
+    statistic = statistic_of_placements(Placements.of(ranks, codes), auc, 0.0)
+    return replace(statistic, pair_auc=ranks.mean)
 
 
 def clustered_square(effects: Floats, groups: Ints) -> float:
