@@ -27,6 +27,7 @@ from foldless.honest.removal import (
     growth,
     pairs_of_sample,
     refuse_infinite,
+    second_steps,
     typical_row,
 )
 from foldless.honest.scaling import Columns, Units
@@ -41,13 +42,13 @@ class Bucket:
     G: Floats
 
 
-def group_shifts(model: LocalModel, codes: Ints) -> Floats:
-    """z_i without the group of row i, minus z_i; shape (N,)."""
-    out = np.empty(len(codes))
+def group_shifts(model: LocalModel, codes: Ints) -> tuple[Floats, Floats]:
+    """z_i without the group of row i, minus z_i, and u_i; both of shape (N,)."""
+    out, slopes = np.empty(len(codes)), np.empty(len(codes))
     for bucket in buckets(model, codes):
         u = _removed_slopes(bucket.G, model.D[bucket.rows], model.g[bucket.rows])
-        out[bucket.rows] = np.einsum("bij,bj->bi", bucket.G, u)
-    return out
+        out[bucket.rows], slopes[bucket.rows] = np.einsum("bij,bj->bi", bucket.G, u), u
+    return out, slopes
 
 
 def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[Floats, Floats]:
@@ -184,9 +185,11 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
         before, added = ((each[of_pairs[0]], each[of_pairs[1]].T) for each in (shifts, more))
         scale *= growth(problem, (rows[local1], rows[local0]), before, added)
         shifts = shifts + more
+    again = _second_steps(problem, model, local) if rows.size == codes.size else 0.0 * shifts
+    shifts = shifts + again
     scores = _read_pairs(problem, rows, local, shifts)
     score1, score0 = scores[np.ix_(local1, local[local0])], scores[np.ix_(local0, local[local1])].T
-    loo = _read_own(problem, codes)
+    loo = _read_own(problem, codes, again[np.arange(rows.size), local] if rows.size == codes.size else 0.0)
     refuse_infinite(provenance.family, loo, score1, score0)
     pairs, partnered = pairs_of_sample(problem, Sample.of(problem.positive, rows, rows[:0]), loo, loo, score1, score0)
     return Removed(
@@ -208,6 +211,15 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     )
 
 
+def _second_steps(problem: Problem, model: LocalModel, codes: Ints) -> Floats:
+    """What second steps add to the shifts T of `group_pair_shifts`."""
+    if problem.loss is None:
+        return np.zeros((codes.size, codes.max() + 1))
+    added = second_steps(problem, model, problem.loss, group_shifts(model, codes)[1], codes).T
+    own = added[np.arange(codes.size), codes]
+    return added + np.where(codes[:, None] == np.arange(added.shape[1]), 0.0, own[:, None])
+
+
 def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats) -> Floats:
     """Scores (rows, groups) without the row's own group and each group."""
     scores = problem.scores(rows, shifts)
@@ -218,9 +230,9 @@ def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats) -> Fl
     return problem.readout.without(scores, own)
 
 
-def _read_own(problem: Problem, codes: Ints) -> Floats:
-    """Scores (N,) of all rows without their own group."""
-    scores = problem.scores(np.arange(codes.size), _all_own(problem, codes))
+def _read_own(problem: Problem, codes: Ints, second: Floats | float) -> Floats:
+    """Scores (N,) of all rows without their own group; `second` is what second steps add."""
+    scores = problem.scores(np.arange(codes.size), _all_own(problem, codes) + second)
     parts = (*problem.mass, problem.lever(np.arange(codes.size), scores))
     gone1, gone0, lever = (_counts(part, codes)[codes] for part in parts)
     return problem.readout.without(scores, problem.removal(gone1, gone0, lever))
@@ -231,7 +243,7 @@ def _all_own(problem: Problem, codes: Ints) -> Floats:
     for rows in _row_chunks(codes, problem.curvature.root.shape[0]):
         local = np.unique(codes[rows], return_inverse=True)[1]
         model = problem.local_model(rows)
-        out[rows] = group_shifts(model, local)
+        out[rows] = group_shifts(model, local)[0]
         if problem.rescaling is not None:
             tables = problem.rescaling.of_groups(model.B, rows, codes)
             out[rows] += own_corrections(model, tables, local, np.unique(codes[rows]))
