@@ -150,16 +150,16 @@ def column_blocks(height: int, width: int) -> Iterator[slice]:
 
 # ---- A second Newton step, for rows whose removal the first step does not settle.
 #
-# Without the rows S, the losses of the others no longer have the slopes and curvatures of their quadratic models. Let
-# a_k be the slope after the first step s, less its value at the optimum and less D'_k s_k, D' the curvature after s.
-# The second step is B c, with B the rows seen through the root of the inverse Hessian, and
+# In the coordinates of B the scores without the rows S are z + B c, and c is right where the gradient vanishes,
 #
-#     (I + B' diag(D' - D) B) c = -B'a,    D'_S = 0,    a_S = -g_S.
+#     c + B'r = 0,    r_k = g_k(z_k + s_k) - g_k - D_k s_k,    r_S = -g_S - D_S s_S,    s = B c.
 #
+# The removal formula leaves out r_k, which the quadratic model of the other rows misses: a second step starts there.
 # What it adds without both rows of a pair, or both of two groups, is the sum of what it adds without either.
 
 UNSETTLED = 0.03  # a correction below this, in standard deviations of the scores, is not worth a step
 MOST_WORK = 3e8  # multiplications: what is least settled comes first
+SHORTER = (1.0, 0.5, 0.25)  # how far a step goes: as far as the gradient falls
 
 
 def second_steps(problem: Problem, model: LocalModel, loss: Loss, u: Floats, units: Ints) -> Floats:
@@ -167,18 +167,32 @@ def second_steps(problem: Problem, model: LocalModel, loss: Loss, u: Floats, uni
 
     `model` is that of all rows, `units` the unit of each row, and `u` the slopes u_S of the rows of each unit.
     """
-    B, out = model.B, units == np.arange(units.max() + 1)[:, None]
-    first = (out * u) @ B @ B.T
-    after = problem.base + first
-    change = loss.gradient(after) - loss.gradient(problem.base)
-    missed = np.where(out, 0.0, change - model.D * first)
-    added, spread = np.zeros_like(first), float((problem.base + first[units, np.arange(units.size)]).std())
-    for k in _unsettled(model, missed, out, spread):
-        bend = np.where(out[k], 0.0, loss.curvature(after[k]))
-        a = np.where(out[k], -model.g, change[k] - bend * first[k])
-        H = np.eye(B.shape[1]) + (B.T * (bend - model.D)) @ B
-        added[k] = B @ np.linalg.solve(H, -B.T @ a) - first[k]
-    return np.asarray(added)
+    out = units == np.arange(units.max() + 1)[:, None]
+    c = (out * u) @ model.B
+    first = c @ model.B.T
+    missed = loss.gradient(problem.base + first) - loss.gradient(problem.base) - model.D * first
+    spread = float((problem.base + first[units, np.arange(units.size)]).std())
+    added = np.zeros_like(first)
+    for k in _unsettled(model, np.where(out, 0.0, missed), out, spread):
+        added[k] = model.B @ _second_step(model, loss, problem.base, out[k], c[k])
+    return added
+
+
+def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats) -> Floats:
+    """A Newton step from c without the rows `out`, shortened until the gradient falls, or none."""
+    B, D, slopes = model.B, model.D, loss.gradient(z)
+
+    def gradient(c: Floats) -> Floats:
+        s = B @ c
+        return np.asarray(c + B.T @ (np.where(out, -model.g, loss.gradient(z + s) - slopes) - D * s))
+
+    bend = np.where(out, 0.0, loss.curvature(z + B @ c))
+    step = -np.linalg.solve(np.eye(c.size) + (B.T * (bend - D)) @ B, gradient(c))
+    size = np.linalg.norm(gradient(c))
+    for t in SHORTER:
+        if np.linalg.norm(gradient(c + t * step)) < (1.0 - t / 2) * size:
+            return np.asarray(t * step)
+    return np.zeros_like(c)
 
 
 def _unsettled(model: LocalModel, missed: Floats, out: Bools, spread: float) -> Ints:
