@@ -13,9 +13,9 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from foldless.analysis import Options
-from foldless.honest.design import curvature_at
+from foldless.honest.design import curvature_at, inverse_lower
 from foldless.search.candidates import families, l2_strength
-from foldless.search.newton import Factor, inverse_lower
+from foldless.search.newton import Factor
 from foldless.search.paths import Stage, Study
 from sklearn_versions import VERSION
 
@@ -188,6 +188,36 @@ def test_many_rows_are_worked_on_in_blocks(make_data):
     for k, value in enumerate((0.01, 0.01, 1.0)):
         alone = fl.auc_posterior(clone(estimator).set_params(C=value).fit(X, y), X, y)
         assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-8)
+
+
+@pytest.mark.parametrize("balance", [None, "balanced"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_scaler_leaves_on_the_shared_path(shapes, shape, balance):
+    """What a scaler needs of the rows is computed once for all strengths: the answers are those of single fits."""
+    X, y = shapes[shape]
+    model = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cg", class_weight=balance, **EXACT))
+    name, values = "logisticregression__C", [1e-3, 0.1, 1.0]
+    search = fl.FoldlessSearch(model, {name: values}).fit(X, y)
+    assert search.path_ == "shared"
+    for k, value in enumerate(values):
+        alone = fl.auc_posterior(clone(model).set_params(**{name: value}).fit(X, y), X, y)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-7)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_large_data_in_single_precision(make_data, scale):
+    """Where single precision saves time, the answers are still those of single fits, and so are the weights."""
+    X, y, _ = make_data(10, 1000, 700, 250, shift=0.2)
+    steps = [StandardScaler()] if scale else []
+    model = make_pipeline(*steps, LogisticRegression(solver="newton-cholesky", **EXACT))
+    name, values = "logisticregression__C", [1e-3, 0.1, 10.0]
+    search = fl.FoldlessSearch(model, {name: values}).fit(X, y)
+    for k, value in enumerate(values):
+        direct = clone(model).set_params(**{name: value}).fit(X, y)
+        alone = fl.auc_posterior(direct, X, y)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-5)
+        if k == search.best_index_:
+            np.testing.assert_allclose(flat(search.best_estimator_[-1]), flat(direct[-1]), atol=1e-5)
 
 
 def test_no_penalty_is_not_shared(shapes):

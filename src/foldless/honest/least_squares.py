@@ -154,7 +154,7 @@ class Diagonal(Curvature):
     def solve(self, right: Floats) -> Floats:
         return np.asarray(self.root[:, None] ** 2 * right)
 
-    def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
+    def influence_rows(self, design: Design, index: Ints | slice, *, exact: bool = True) -> Floats:
         B = design.matrix[index] * self.root
         return B if self.centre is None else np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
 

@@ -1,8 +1,7 @@
 """The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
 
 The matrices are those of `foldless.honest.design`: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
-At H^-1 At' = B B'. The rows are centred once for both, and the triangular inverse is built from products of halves,
-which BLAS does several times faster than LAPACK's own routine at a few hundred rows.
+At H^-1 At' = B B'. The rows are centred once for both.
 
 A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
 which the last one was factored (which the leave-one-out scores need anyway) the new one is
@@ -21,12 +20,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 from foldless.checks import Floats
-from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
+from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at, inverse_lower
 from foldless.honest.families import Objective
 from foldless.honest.optimum import TIGHT, bisected, descended
 
-LEAF = 80  # rows up to which LAPACK's triangular inverse is faster
+TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
 MAX_STEPS = 50
+KEPT = 1 << 24  # entries of X up to which what a scaler needs of its rows is kept: up to 400 MB
 MAX_PRODUCTS = 60
 
 
@@ -47,7 +47,7 @@ class Factor:
     def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
         D, lam, free = objective.loss.curvature(scores), objective.lam, objective.free_intercept
         A = design.matrix
-        small = isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES
+        small = isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES and not design.is_large
         fast = _dense(design, D, lam, free) if small and D.sum() > 0 else None
         return cls(design, curvature_at(design, D, lam, free), D, lam) if fast is None else fast
 
@@ -100,19 +100,6 @@ def _dense(design: Design, D: Floats, lam: float, free: bool) -> Factor | None:
     return Factor(design, Curvature(root, centre, total if free else np.inf), D, lam, B)
 
 
-def inverse_lower(lower: Floats) -> Floats:
-    """Inverse of a lower triangular matrix, halves first: [[P, 0], [Q, S]]^-1 = [[P^-1, 0], [-S^-1 Q P^-1, S^-1]]."""
-    n = len(lower)
-    if n <= LEAF:
-        return np.asarray(lapack.dtrtri(lower, lower=1)[0])
-    half = n // 2
-    out = np.zeros((n, n))
-    out[:half, :half] = inverse_lower(lower[:half, :half])
-    out[half:, half:] = inverse_lower(lower[half:, half:])
-    out[half:, :half] = -out[half:, half:] @ (lower[half:, :half] @ out[:half, :half])
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients in the coordinates of the design, intercept, scores, and how the descent went."""
@@ -137,10 +124,12 @@ class Fit:
 
 
 def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> Fit:
-    """Newton steps from `start` until the residual is below `TIGHT` or no step descends; `near` is a similar Hessian.
+    """Newton steps from `start` until the residual is small or no step descends; `near` is a similar Hessian.
 
     The residual is that of the honest method: |lam c + A'g| / |lam c|, and |sum g| / sum |g| for a free intercept.
     """
+
+    tolerance = TRUSTED if design.is_large else TIGHT
 
     def at(coef: Floats, intercept: float, z: Floats, steps: int) -> tuple[Fit, Floats, Floats]:
         g = objective.loss.gradient(z)
@@ -149,11 +138,13 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
 
     def step(now: tuple[Fit, Floats, Floats]) -> tuple[Fit, Floats, Floats] | None:
         fit, slope, g = now
-        if fit.residual <= TIGHT:
+        if fit.residual <= tolerance:
             return None
         target = -near.gradient(slope, float(g.sum()))
         D, ratio = objective.loss.curvature(fit.scores), objective.lam / near.lam
-        u, dz = _solve(near, D, ratio, target, min(0.1, fit.residual))
+        # As exactly as Newton's method converges, but not beyond what is asked for.
+        forcing = max(min(0.1, fit.residual), 0.1 * tolerance / fit.residual)
+        u, dz = _solve(near, D, ratio, target, forcing)
         dc, db = near.coordinates(u)
         length = _step_length(objective, fit, dc, dz, -float(target @ u))
         if length == 0.0:
@@ -221,6 +212,8 @@ class Rotation:
     def of(cls, objective: Objective) -> Rotation:
         free = objective.free_intercept
         design = build_design(objective.X, constant=objective.constant, free_intercept=free)
+        if objective.X.shape[0] * objective.X.shape[1] <= KEPT:
+            design = replace(design, memory={})
         centre = None
         if free and design.pivots is not None:
             centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()

@@ -34,7 +34,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
 from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
-from foldless.search.newton import Factor, Fit, Rotation, descend
+from foldless.search.newton import TRUSTED, Factor, Fit, Rotation, descend
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 
@@ -145,8 +145,6 @@ def _params_of_step(pipeline: Any, name: str, fit_params: Params) -> Params:
 # With A = L Q' (rows to coordinates, see `foldless.honest.design`) all objectives of the family live in the coordinates
 # L, N x min(N, P). They are visited from the strongest penalty to the weakest: each starts where the last one ended,
 # uses its factorisation, and leaves its own, from which the leave-one-out scores are read.
-
-TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
 
 
 @dataclass(frozen=True, eq=False)
