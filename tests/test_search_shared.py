@@ -266,3 +266,20 @@ def test_families():
             return super().fit(X, y)
 
     assert shapes(Other(), {"C": [1, 2]}) == [((0,), None), ((1,), None)]
+
+
+@pytest.mark.parametrize("scoring", ["auc", "accuracy"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_ridge_penalties_share_one_eigendecomposition(make_data, grouped, scoring, monkeypatch):
+    """Sampled pairs, weights and groups: the answers of single fits, and no other factorisation."""
+    X, y, _ = make_data(11, 800, 500, 20, shift=0.2)
+    weight, groups = np.linspace(0.5, 2.0, len(y)), np.arange(len(y)) // 2 if grouped else None
+    values = [0.1, 10.0, 1000.0]
+    with monkeypatch.context() as patch:
+        patch.setattr("foldless.search.newton.curvature_at", None)
+        search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": values}, scoring=scoring)
+        search.fit(X, y, sample_weight=weight, groups=groups)
+    for k, value in enumerate(values):
+        fitted = RidgeClassifier(alpha=value).fit(X, y, sample_weight=weight)
+        alone = getattr(fl.analyse(fitted, X, y, sample_weight=weight, groups=groups), scoring)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-7)

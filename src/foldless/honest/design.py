@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,6 @@ from foldless.tables.matrix import DeviceMatrix
 
 Ints = npt.NDArray[np.intp]
 Bools = npt.NDArray[np.bool_]
-M = TypeVar("M")
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
@@ -45,13 +44,13 @@ class Design:
     pivots: Ints | None = None
     memory: dict[Any, Any] | None = None
 
-    def kept(self, key: Any, make: Callable[[], M]) -> M:
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` returns, kept for the next fit to these rows if the design has a `memory`."""
         if self.memory is None:
             return make()
         if key not in self.memory:
             self.memory[key] = make()
-        return cast(M, self.memory[key])
+        return self.memory[key]
 
     @property
     def n_rows(self) -> int:

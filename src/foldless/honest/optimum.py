@@ -186,10 +186,10 @@ def residual(objective: Objective, design: Design, point: Point, curvature: Curv
     slope = _slope(objective, design, point, g, curvature)
     balance = abs(g.sum()) / max(float(np.abs(g).sum()), np.finfo(float).tiny) if objective.free_intercept else 0.0
     if objective.lam > 0:
-        return max(_ratio(slope, objective.lam * point.coef), balance)
+        return max(ratio_of_lengths(slope, objective.lam * point.coef), balance)
     D = objective.loss.curvature(point.scores)
     spread = np.sqrt(D) * (point.scores - np.average(point.scores, weights=D + np.finfo(float).tiny))
-    return max(_ratio(curvature.root.T @ slope, spread), balance)
+    return max(ratio_of_lengths(curvature.root.T @ slope, spread), balance)
 
 
 def descend(
@@ -295,7 +295,8 @@ def _augmented(objective: Objective) -> Floats:
     return np.append(objective.weights, objective.intercept / objective.constant)
 
 
-def _ratio(vector: Floats, reference: Floats) -> float:
+def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
+    """Of two vectors; infinite if only the second vanishes."""
     length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
     if length == 0.0:
         return 0.0

@@ -378,7 +378,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     alone = without_each(problem, model, rows, corrections)
     sample = Sample.of(problem.positive, rows, alone.certain(problem.positive, rows))
     if sample.rows.size > rows.size:
-        model = _with_rows(problem, model, rows, sample.rows)
+        model = problem.local_model(sample.rows, exact=False)
         corrections = problem.corrections(model, sample.rows)
     first, second = sample.members
     sampled = sample.rows[first.rows], sample.rows[second.rows]
@@ -412,13 +412,6 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         groups=None,
         provenance=provenance,
     )
-
-
-def _with_rows(problem: Problem, model: LocalModel, rows: Ints, wanted: Ints) -> LocalModel:
-    """The quadratic model on `wanted`, which hold the rows of `model` and others."""
-    others = np.setdiff1d(wanted, rows)
-    B = np.vstack([model.B, problem.local_model(others, exact=False).B])[np.argsort(np.concatenate([rows, others]))]
-    return LocalModel(problem.g[wanted], problem.D[wanted], B)
 
 
 @dataclass(frozen=True, eq=False)

@@ -328,10 +328,8 @@ class Columns:
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
-        change = ratio - 1.0
-        change *= self.lam
-        slack = change * h
-        slack += 1.0
+        change = self.lam * (ratio - 1.0)
+        slack = 1.0 + change * h
         if (rare := ratio < RARE).any():
             change[ratio < VANISHED] = 0.0
             slack[rare] = np.maximum(slack[rare], VANISHED)
@@ -345,8 +343,7 @@ class Columns:
         """What removing each row on its own does to this fit."""
         h = self.M * self.M
         h *= curvature_alone[:, None]
-        h += self.h  # without the row
-        E, ratio = self.effective(h, changes.ratio), changes.ratio
+        E, ratio = self.effective(np.add(h, self.h, out=h), changes.ratio), changes.ratio  # h without the row
         joint = tuple((i, J, self._joint(i, J, ratio[i], E[i], curvature_alone[i])) for i, J in changes.several)
         return Table(self.w, self.M, E, changes, joint)
 
@@ -374,13 +371,9 @@ class Changes:
         """Rows that nearly hold several columns alone, and these columns."""
         falls = self.ratio < 1.0 - JOINT
         rows = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
-        return tuple((int(i), self._held(self.ratio[i])) for i in rows)
-
-    @staticmethod
-    def _held(ratio: Floats) -> Ints:
-        falling = np.where(ratio < VANISHED, 1.0, ratio)
-        J = np.argsort(falling)[:MOST_JOINT]
-        return np.asarray(J[falling[J] < 1.0 - JOINT])
+        falling = {int(i): np.where(self.ratio[i] < VANISHED, 1.0, self.ratio[i]) for i in rows}
+        first = {i: np.argsort(r)[:MOST_JOINT] for i, r in falling.items()}
+        return tuple((i, J[falling[i][J] < 1.0 - JOINT]) for i, J in first.items())
 
 
 @dataclass(frozen=True, eq=False)
@@ -460,9 +453,9 @@ class Corrections:
 
     def _changes(self, columns: Columns) -> Changes:
         make, design = partial(columns.changes, self.rescaling.weight[self.rows]), self.rescaling.design
-        if design.pivots is None:
-            return make()
-        return design.kept((columns.scaled.columns.start, self.rows.tobytes()), make)
+        key = (columns.scaled.columns.start, self.rows.tobytes())
+        found: Changes = make() if design.pivots is None else design.kept(key, make)
+        return found
 
     @cached_property
     def own(self) -> Floats:

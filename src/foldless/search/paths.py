@@ -34,7 +34,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
 from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
-from foldless.search.newton import TRUSTED, Factor, Fit, Rotation, descend
+from foldless.search.newton import TRUSTED, Factor, Fit, Rotation, by_spectrum, descend
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 
@@ -211,12 +211,15 @@ class Stage:
 
     def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
         """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
-        objective, design = self.objective(value), self.rotation.design
-        start = Fit.origin(design) if start is None else start
-        fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
-        if not fit.residual <= TRUSTED:
-            return None
-        solution, factor = self._settled(objective, fit)
+        objective, design, spectrum = self.objective(value), self.rotation.design, self.rotation.spectrum
+        if spectrum is not None and tempered(objective, design).lam == objective.lam:
+            (fit, solution), design, factor = by_spectrum(objective, spectrum), spectrum.design, None
+        else:
+            start = Fit.origin(design) if start is None else start
+            fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
+            if not fit.residual <= TRUSTED:
+                return None
+            solution, factor = self._settled(objective, fit)
         if solution.direction_cosine < MATERIAL:
             return None
         labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)
