@@ -72,3 +72,35 @@ def test_many_rows_in_bounded_memory():
     assert peak < 250e6  # an N x N matrix would be 29 GB
     again = remove_rows(view)
     np.testing.assert_array_equal(again.sampled1, result.sampled1)
+
+
+def large_with_copies():
+    """Rows enough for single precision; the first 300 come again with the other label."""
+    X, y = gaussian(4, 250, N=1800, n1=900)
+    return np.vstack([X, X[:300]]), np.concatenate([y, 1 - y[:300]])
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(C=0.1, tol=1e-8), LogisticRegression(fit_intercept=False)])
+def test_single_precision_agrees_with_double(model, monkeypatch):
+    """Every score to 1e-4 of their spread; equal rows of different classes tie in both."""
+    X, y = large_with_copies()
+    view = take_apart(model.fit(X, y), X, y)
+    fast = remove_rows(view)
+    monkeypatch.setattr(design, "MANY_PRODUCTS", np.inf)
+    exact = remove_rows(view)
+    for field in ("loo", "without_pair1", "without_pair0", "partnered"):
+        np.testing.assert_allclose(getattr(fast, field), getattr(exact, field), atol=1e-4 * exact.loo.std())
+    assert not np.array_equal(fast.loo, exact.loo)
+    assert fast.influence_sq == pytest.approx(exact.influence_sq, rel=1e-4)
+    tied = fast.pairs.sample.diff == 0
+    np.testing.assert_array_equal(tied, exact.pairs.sample.diff == 0)
+    assert np.count_nonzero(tied) > 20
+
+
+def test_single_precision_leaves_the_rows_alone():
+    """Products in place work on copies, also where X is in single precision and no centre is subtracted."""
+    X, y = large_with_copies()
+    X = X.astype(np.float32)
+    before = X.copy()
+    remove_rows(take_apart(LogisticRegression(fit_intercept=False).fit(X, y), X, y))
+    np.testing.assert_array_equal(X, before)

@@ -18,7 +18,7 @@ import foldless as fl
 from data import gaussian
 from development_data import load
 from foldless.honest.families import describe
-from foldless.honest.optimum import CONVERGED, nearest_on_path, optimum
+from foldless.honest.optimum import CONVERGED, curvature_of, nearest_on_path, optimum
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import pair_auc
@@ -191,3 +191,16 @@ def test_weak_penalty_on_real_data(name):
     assert result.provenance.residual > 0.05
     auc = pair_auc(result.without_pair1, result.without_pair0)
     assert auc == pytest.approx(pair_auc(tight.without_pair1, tight.without_pair0), abs=0.005)
+
+
+def test_an_outdated_curvature_is_renewed_once(monkeypatch):
+    """A fit that stopped early in the row space: two curvatures lead as close to the optimum as a tight fit."""
+    X, y = gaussian(7, 400, N=160, n1=70)
+    early, tight = (LogisticRegression(C=1.0, tol=tol, max_iter=10_000).fit(X, y) for tol in (1e-4, 1e-10))
+    exact, at = remove_rows(take_apart(tight, X, y)), curvature_of
+    calls = []
+    monkeypatch.setattr("foldless.honest.optimum.curvature_of", lambda *args: calls.append(None) or at(*args))
+    found = remove_rows(take_apart(early, X, y))
+    assert found.provenance.polished
+    assert len(calls) == 2
+    np.testing.assert_allclose(found.loo, exact.loo, atol=0.002 * exact.loo.std())

@@ -13,9 +13,9 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from foldless.analysis import Options
-from foldless.honest.design import curvature_at
+from foldless.honest.design import curvature_at, inverse_lower
 from foldless.search.candidates import families, l2_strength
-from foldless.search.newton import Factor, inverse_lower
+from foldless.search.newton import Factor
 from foldless.search.paths import Stage, Study
 from sklearn_versions import VERSION
 
@@ -190,6 +190,36 @@ def test_many_rows_are_worked_on_in_blocks(make_data):
         assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-8)
 
 
+@pytest.mark.parametrize("balance", [None, "balanced"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_scaler_leaves_on_the_shared_path(shapes, shape, balance):
+    """What a scaler needs of the rows is computed once for all strengths: the answers are those of single fits."""
+    X, y = shapes[shape]
+    model = make_pipeline(StandardScaler(), LogisticRegression(solver="newton-cg", class_weight=balance, **EXACT))
+    name, values = "logisticregression__C", [1e-3, 0.1, 1.0]
+    search = fl.FoldlessSearch(model, {name: values}).fit(X, y)
+    assert search.path_ == "shared"
+    for k, value in enumerate(values):
+        alone = fl.auc_posterior(clone(model).set_params(**{name: value}).fit(X, y), X, y)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-7)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_large_data_in_single_precision(make_data, scale):
+    """Where single precision saves time, the answers are still those of single fits, and so are the weights."""
+    X, y, _ = make_data(10, 1000, 700, 250, shift=0.2)
+    steps = [StandardScaler()] if scale else []
+    model = make_pipeline(*steps, LogisticRegression(solver="newton-cholesky", **EXACT))
+    name, values = "logisticregression__C", [1e-3, 0.1, 10.0]
+    search = fl.FoldlessSearch(model, {name: values}).fit(X, y)
+    for k, value in enumerate(values):
+        direct = clone(model).set_params(**{name: value}).fit(X, y)
+        alone = fl.auc_posterior(direct, X, y)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-5)
+        if k == search.best_index_:
+            np.testing.assert_allclose(flat(search.best_estimator_[-1]), flat(direct[-1]), atol=1e-5)
+
+
 def test_no_penalty_is_not_shared(shapes):
     """Without a penalty C means nothing: scikit-learn fits, on as many columns as allow it."""
     X, y = shapes["tall"]
@@ -236,3 +266,20 @@ def test_families():
             return super().fit(X, y)
 
     assert shapes(Other(), {"C": [1, 2]}) == [((0,), None), ((1,), None)]
+
+
+@pytest.mark.parametrize("scoring", ["auc", "accuracy"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_ridge_penalties_share_one_eigendecomposition(make_data, grouped, scoring, monkeypatch):
+    """Sampled pairs, weights and groups: the answers of single fits, and no other factorisation."""
+    X, y, _ = make_data(11, 800, 500, 20, shift=0.2)
+    weight, groups = np.linspace(0.5, 2.0, len(y)), np.arange(len(y)) // 2 if grouped else None
+    values = [0.1, 10.0, 1000.0]
+    with monkeypatch.context() as patch:
+        patch.setattr("foldless.search.newton.curvature_at", None)
+        search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": values}, scoring=scoring)
+        search.fit(X, y, sample_weight=weight, groups=groups)
+    for k, value in enumerate(values):
+        fitted = RidgeClassifier(alpha=value).fit(X, y, sample_weight=weight)
+        alone = getattr(fl.analyse(fitted, X, y, sample_weight=weight, groups=groups), scoring)
+        assert search.posteriors_[k].interval() == pytest.approx(alone.interval(), abs=1e-7)

@@ -154,20 +154,52 @@ class Diagonal(Curvature):
     def solve(self, right: Floats) -> Floats:
         return np.asarray(self.root[:, None] ** 2 * right)
 
-    def influence_rows(self, design: Design, index: Ints | slice) -> Floats:
+    def influence_rows(self, design: Design, index: Ints | slice, *, exact: bool = True) -> Floats:
         B = design.matrix[index] * self.root
         return B if self.centre is None else np.hstack([B, np.full((len(B), 1), self.total**-0.5)])
+
+    def seen(self, design: Design, V: Floats, *more: Any) -> tuple[Floats, Floats, Floats]:
+        k, A = self.root.size, design.matrix
+        squares = design.kept("squares", lambda: A * A)
+        constant = 0.0 if self.centre is None else V[k] * self.total**-0.5
+        products = A @ (self.root[:, None] * V[:k]) + constant
+        return squares @ self.root**2 + 1.0 / self.total, products, np.zeros(len(A))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Rows in the eigenvectors of their Gram matrix, about their weighted mean, and the eigenvalues."""
+
+    design: Design
+    values: Floats
+    vectors: Floats
+    centre: Floats | None
+
+    @classmethod
+    def of(cls, objective: Objective, design: Design) -> Spectrum:
+        """Of a squared loss, whose curvatures are its weights, and the same for every penalty."""
+        D = objective.loss.weight
+        centre = design.mean(D) if objective.free_intercept else None
+        values, vectors = eigh(design.gram(D, centre))
+        rotated = Design(design.rows(slice(None), centre) @ vectors, memory={})
+        return cls(rotated, np.maximum(values, 0.0), vectors, centre)
+
+    def curvature(self, objective: Objective) -> Diagonal:
+        """With the penalty of this objective."""
+        root = 1.0 / np.sqrt(self.values + objective.lam)
+        if self.centre is None:
+            return Diagonal(root, None, np.inf)
+        return Diagonal(root, np.zeros(root.size), float(objective.loss.weight.sum()))
 
 
 @dataclass(frozen=True, eq=False)
 class RidgePath:
-    """A ridge classifier, its rows in the eigenvectors of their Gram matrix, and the eigenvalues."""
+    """A ridge classifier of several classes, and the spectrum of its rows."""
 
     view: LinearView
     objective: Objective
     design: Design
-    rotated: Design
-    values: Floats
+    spectrum: Spectrum
 
     @classmethod
     def of(cls, view: LinearView, sample_weight: Floats | None) -> RidgePath | None:
@@ -176,17 +208,12 @@ class RidgePath:
         if objective is None or objective.scaled:
             return None
         design = build_design(view.X, constant=0.0, free_intercept=objective.free_intercept)
-        centre = design.mean(objective.loss.weight) if objective.free_intercept else None
-        values, vectors = eigh(design.gram(objective.loss.weight, centre))
-        rotated = Design(design.rows(slice(None), centre) @ vectors)
-        return cls(view, objective, design, rotated, np.maximum(values, 0.0))
+        return cls(view, objective, design, Spectrum.of(objective, design))
 
     def at(self, lam: float) -> LeastSquares:
         """The fit with this penalty."""
         objective = tempered(replace(self.objective, lam=lam), self.design)
-        free, root = objective.free_intercept, 1.0 / np.sqrt(self.values + objective.lam)
-        centre, total = (np.zeros(root.size), float(objective.loss.weight.sum())) if free else (None, np.inf)
-        return LeastSquares.at(objective, self.view.codes, self.rotated, Diagonal(root, centre, total))
+        return LeastSquares.at(objective, self.view.codes, self.spectrum.design, self.spectrum.curvature(objective))
 
 
 def _gradient(scores: Floats, codes: Ints, D: Floats) -> Floats:

@@ -120,8 +120,8 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
     if design.n_rows * len(curvature.root) ** 2 > CHEAP:
         near = _with_kept_curvature(objective, design, start, curvature)
         if near is not None:
-            left = residual(objective, design, near, curvature)
-            return design, Optimum(near, curvature, before, left, match_of_fit(objective, start, near))
+            left = residual(objective, design, *near)
+            return design, Optimum(*near, before, left, match_of_fit(objective, start, near[0]))
     point, curvature, after = descend(objective, design, start, curvature)
     if objective.lam == 0 and not after <= CONVERGED:
         raise EstimatorError(
@@ -131,8 +131,10 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
     return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point))
 
 
-def _with_kept_curvature(objective: Objective, design: Design, start: Point, curvature: Curvature) -> Point | None:
-    """The optimum by Newton steps with a fixed curvature; None if the curvature would have to be updated.
+def _with_kept_curvature(
+    objective: Objective, design: Design, start: Point, curvature: Curvature
+) -> tuple[Point, Curvature] | None:
+    """The optimum by short Newton steps with one curvature, or two if the first is outdated; None if a step is long.
 
     Scikit-learn's tolerances leave a fit so close to its optimum that curvatures hardly change on the way.
     """
@@ -146,8 +148,12 @@ def _with_kept_curvature(objective: Objective, design: Design, start: Point, cur
         if size <= NEGLIGIBLE:
             break
     now = objective.loss.curvature(point.scores)
-    change = np.mean(np.abs(now - D) / np.maximum(now + D, np.finfo(float).tiny))
-    return point if change < CHANGED else None
+    if np.mean(np.abs(now - D) / np.maximum(now + D, np.finfo(float).tiny)) < CHANGED:
+        return point, curvature
+    curvature = curvature_of(objective, design, point)
+    moved = full_step(objective, design, point, curvature)
+    # A Newton step squares the distance.
+    return (moved, curvature) if _relative_step(point.scores, moved.scores, now) ** 2 <= NEGLIGIBLE else None
 
 
 def _relative_step(before: Floats, after: Floats, D: Floats) -> float:
@@ -186,10 +192,10 @@ def residual(objective: Objective, design: Design, point: Point, curvature: Curv
     slope = _slope(objective, design, point, g, curvature)
     balance = abs(g.sum()) / max(float(np.abs(g).sum()), np.finfo(float).tiny) if objective.free_intercept else 0.0
     if objective.lam > 0:
-        return max(_ratio(slope, objective.lam * point.coef), balance)
+        return max(ratio_of_lengths(slope, objective.lam * point.coef), balance)
     D = objective.loss.curvature(point.scores)
     spread = np.sqrt(D) * (point.scores - np.average(point.scores, weights=D + np.finfo(float).tiny))
-    return max(_ratio(curvature.root.T @ slope, spread), balance)
+    return max(ratio_of_lengths(curvature.root.T @ slope, spread), balance)
 
 
 def descend(
@@ -295,7 +301,8 @@ def _augmented(objective: Objective) -> Floats:
     return np.append(objective.weights, objective.intercept / objective.constant)
 
 
-def _ratio(vector: Floats, reference: Floats) -> float:
+def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
+    """Of two vectors; infinite if only the second vanishes."""
     length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
     if length == 0.0:
         return 0.0

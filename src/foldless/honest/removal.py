@@ -24,7 +24,8 @@ from foldless.errors import EstimatorError
 from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
 from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
 from foldless.honest.optimum import Optimum, Point, curvature_of, descend, tempered
-from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential, pair_differences
+from foldless.honest.pairs import FOR_NOISE, ROUNDING, Members, Pairs, PairSample, Sample, in_doubt, influential
+from foldless.honest.pairs import pair_differences as differences
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
@@ -43,7 +44,7 @@ class LocalModel:
     @cached_property
     def diagonal(self) -> Floats:
         """G_ii."""
-        return np.asarray(np.einsum("ij,ij->i", self.B, self.B))
+        return np.asarray(np.einsum("ij,ij->i", self.B, self.B), dtype=np.float64)
 
     @cached_property
     def slack(self) -> Floats:
@@ -66,7 +67,7 @@ class LocalModel:
 
     def block(self, rows: Ints, columns: Ints) -> Floats:
         """G[rows, columns]."""
-        return np.asarray(self.B[rows] @ self.B[columns].T)
+        return np.asarray(self.B[rows] @ self.B[columns].T, dtype=np.float64)
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -102,7 +103,9 @@ def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
 
 def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
     """Row of B half-way between the class means."""
-    return np.asarray(0.5 * (model.B[rows1].mean(axis=0) + model.B[rows0].mean(axis=0)))
+    share = np.zeros(len(model.B))
+    share[rows1], share[rows0] = 0.5 / len(rows1), 0.5 / len(rows0)
+    return np.asarray(share @ model.B)
 
 
 def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Floats, Floats, float]:
@@ -236,9 +239,9 @@ class Problem:
         """What the scaler adds to the shifts of these rows, of which `model` is the quadratic model."""
         return None if self.rescaling is None else Corrections(self.rescaling, model, rows)
 
-    def local_model(self, rows: Ints) -> LocalModel:
-        """Quadratic model on some of the rows."""
-        return LocalModel(self.g[rows], self.D[rows], self.curvature.influence_rows(self.design, rows))
+    def local_model(self, rows: Ints, *, exact: bool = True) -> LocalModel:
+        """Quadratic model on some of the rows; `exact` as in `Curvature.influence_rows`."""
+        return LocalModel(self.g[rows], self.D[rows], self.curvature.influence_rows(self.design, rows, exact=exact))
 
     def seen(self, V: Floats) -> tuple[Floats, Floats, Floats]:
         """G_ii and B V of all rows, and what the scaler adds to the shift of each row, removed on its own."""
@@ -429,12 +432,12 @@ class Removed:
 
 def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     """Honest scores with rows removed one by one; pairs among `rows`, a random sample of each class or all rows."""
-    model = problem.local_model(rows)
+    model = problem.local_model(rows, exact=False)
     corrections = problem.corrections(model, rows)
     alone = without_each(problem, model, rows, corrections)
     sample = Sample.of(problem.positive, rows, alone.certain(problem.positive, rows))
     if sample.rows.size > rows.size:
-        model = problem.local_model(sample.rows)
+        model = problem.local_model(sample.rows, exact=False)
         corrections = problem.corrections(model, sample.rows)
     first, second = sample.members
     sampled = sample.rows[first.rows], sample.rows[second.rows]
@@ -498,8 +501,8 @@ class WithoutEach:
 def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: Corrections | None) -> WithoutEach:
     """All rows in one pass; partners are averaged over `rows`, the rows of `model` and `corrections`."""
     positive = problem.positive
-    pull, push = (model.B * v[:, None] for v in (model.slope_alone, 1.0 / model.slack))
-    V = np.column_stack([part[positive[rows] == k].mean(axis=0) for k in (True, False) for part in (pull, push)])
+    shares = (mine / np.count_nonzero(mine) for mine in (positive[rows], ~positive[rows]))
+    V = (np.stack([part * v for part in shares for v in (model.slope_alone, 1.0 / model.slack)]) @ model.B).T
     complete = rows.size == positive.size
     diagonal, products, added = (model.diagonal, model.B @ V, 0.0) if complete else problem.seen(V)
     if complete and corrections is not None:
@@ -568,10 +571,12 @@ def pairs_of_sample(
 
     `partnered` and `additive` (N,) are first-order scores; `score1` and `score0` are those of the sampled pairs.
     """
-    positive, (first, second) = problem.positive, sample.members
-    diff = pair_differences(score1, score0)
+    positive, (first, second), z = problem.positive, sample.members, problem.in_sample()
+    diff = differences(score1, score0)
     exact1, exact0 = score1 @ second.share, first.share @ score0
     sampled1, sampled0 = sample.rows[first.rows], sample.rows[second.rows]
+    if problem.curvature.is_single:  # too coarse to show that equal rows tie
+        diff[np.abs(z[sampled1][:, None] - z[sampled0]) <= ROUNDING * np.ptp(z)] = 0.0
     level = np.where(
         positive,
         first.share @ (exact1 - partnered[sampled1]),
@@ -585,7 +590,6 @@ def pairs_of_sample(
     place1, place0 = sample.places(positive)
     # Only differences of scores matter: the sampled pairs determine the offset between the two classes.
     S0 = S0 + first.share @ (S1[place1][:, None] - S0[place0] - diff) @ second.share
-    z = problem.in_sample()
     return (
         Pairs(S1, S0, sample=PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])),
         partnered,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -253,11 +253,12 @@ class Rescaling:
         """What is added to the shift of rows removed alone: centred rows, as seen through the root, g, D, weights."""
         total, centre, own = self.curvature.total, self.curvature.centre, np.zeros((2, len(rows)))
         slack = 1.0 - np.minimum((diagonal + (0.0 if centre is None else 1.0 / total)) * D, MAX_LEVERAGE)
-        for part in blocks(len(rows), rows.shape[1], IN_CACHE):
-            values = rows[part] if centre is None else rows[part] + centre
-            for scaled in self.scaled:
-                columns = self._of_columns(scaled, values, seen[part])
-                own[:, part] += columns.table(D[part] / slack[part], weight[part]).own()
+        values = rows if centre is None else rows + centre
+        for scaled in self.scaled:
+            columns = self._of_columns(scaled, values, seen)
+            for part in blocks(len(rows), rows.shape[1], IN_CACHE):
+                some = replace(columns, values=columns.values[part], M=columns.M[part])
+                own[:, part] += some.table(D[part] / slack[part], some.changes(weight[part])).own()
         return added_alone(own[0], own[1], g / slack, slack)
 
     @property
@@ -282,21 +283,31 @@ class Rescaling:
     def _of_columns(self, scaled: ScaledColumns, values: Floats, seen: Floats) -> Columns:
         """Where the coordinates of the design are the columns; from some rows, and these seen through the root."""
         at = scaled.columns
-        root = self.curvature.root[at]
-        h = np.einsum("ij,ij->i", root, root)
-        return Columns(scaled, values[:, at], self.coef[at], seen @ root.T, h, lambda J: root[J] @ root[J].T, self.lam)
+        root, h = self.curvature.root[at], self._diagonal[at]
+        M = np.asarray(seen @ root.T.astype(seen.dtype, copy=False), dtype=np.float64)
+        return Columns(scaled, values[:, at], self.coef[at], M, h, lambda J: root[J] @ root[J].T, self.lam)
+
+    @cached_property
+    def _diagonal(self) -> Floats:
+        """Of the inverse Hessian."""
+        return np.asarray(np.einsum("ij,ij->i", self.curvature.root, self.curvature.root))
 
     def _of_row_space(self, scaled: ScaledColumns, rows: Ints) -> Columns:
         """From A = L Q' and X'D A H^-1 + lam H^-1 = I."""
-        values = dense(self.X[:, scaled.columns])
-        Q = lifted(self.design, values, self.curvature.centre is not None)
-        M, weighted = self._reach @ Q, self.D[:, None] * values
-        used = np.minimum(np.einsum("ij,ij->j", weighted, M), 1.0)
+
+        def lift() -> tuple[Floats, Floats]:
+            values = dense(self.X[:, scaled.columns])
+            return values, lifted(self.design, values, self.curvature.centre is not None)
+
+        values, Q = self.design.kept(("lifted", scaled.columns.start), lift)
+        M = self._reach @ Q
+        used = np.minimum(self.D @ (values * M), 1.0)
 
         def inverse(J: Ints) -> Floats:
-            return np.asarray((np.eye(J.size) - weighted[:, J].T @ M[:, J]) / self.lam)
+            return np.asarray((np.eye(J.size) - (self.D * values[:, J].T) @ M[:, J]) / self.lam)
 
-        return Columns(scaled, values[rows], self.coef @ Q, M[rows], (1.0 - used) / self.lam, inverse, self.lam)
+        own, M = (values, M) if rows.size == len(M) else (values[rows], M[rows])
+        return Columns(scaled, own, self.coef @ Q, M, (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,43 +335,59 @@ class Columns:
             slack[rare] = np.maximum(slack[rare], VANISHED)
         return np.asarray(np.divide(change, slack, out=change))
 
-    def table(self, curvature_alone: Floats, weight: Floats) -> Table:
-        """What removing each row on its own changes; `weight` are the weights of these rows in weighted scales."""
-        ratio = self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight)
-        h = self.h + curvature_alone[:, None] * self.M**2  # without the row
-        E, falls = self.effective(h, ratio), ratio < 1.0 - JOINT
-        several = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
-        joint = tuple(self._joint(int(i), ratio[i], E[i], curvature_alone[i]) for i in several)
-        return Table(self.w, self.M, E, ratio, joint)
+    def changes(self, weight: Floats) -> Changes:
+        """What removing each row changes; `weight` are the weights of these rows in weighted scales."""
+        return Changes(self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight))
 
-    def _joint(self, i: int, ratio: Floats, E: Floats, curvature_alone: float) -> tuple[int, Ints, Floats]:
-        """Row i, the columns that it nearly holds alone, and what E is there, beyond its diagonal."""
-        falling = np.where(ratio < VANISHED, 1.0, ratio)
-        J = np.argsort(falling)[:MOST_JOINT]
-        J = J[falling[J] < 1.0 - JOINT]
+    def table(self, curvature_alone: Floats, changes: Changes) -> Table:
+        """What removing each row on its own does to this fit."""
+        h = self.M * self.M
+        h *= curvature_alone[:, None]
+        E, ratio = self.effective(np.add(h, self.h, out=h), changes.ratio), changes.ratio  # h without the row
+        joint = tuple((i, J, self._joint(i, J, ratio[i], E[i], curvature_alone[i])) for i, J in changes.several)
+        return Table(self.w, self.M, E, changes, joint)
+
+    def _joint(self, i: int, J: Ints, ratio: Floats, E: Floats, curvature_alone: float) -> Floats:
+        """What E of row i is at the columns J, beyond its diagonal."""
         change, M = self.lam * (ratio[J] - 1.0), self.M[i, J]
         inverse = self.inverse(J) + curvature_alone * np.outer(M, M)
         block = np.linalg.solve(np.eye(J.size) + change[:, None] * inverse, np.diag(change))
-        return i, J, np.asarray(block - np.diag(E[J]))
+        return np.asarray(block - np.diag(E[J]))
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """How each of some rows, removed alone, changes the scales of some columns: r^2 (rows, p), whatever the fit."""
+
+    ratio: Floats
+
+    @cached_property
+    def active(self) -> Bools:
+        """The rows that act on their partners."""
+        return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
+
+    @cached_property
+    def several(self) -> tuple[tuple[int, Ints], ...]:
+        """Rows that nearly hold several columns alone, and these columns."""
+        falls = self.ratio < 1.0 - JOINT
+        rows = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
+        falling = {int(i): np.where(self.ratio[i] < VANISHED, 1.0, self.ratio[i]) for i in rows}
+        first = {i: np.argsort(r)[:MOST_JOINT] for i, r in falling.items()}
+        return tuple((i, J[falling[i][J] < 1.0 - JOINT]) for i, J in first.items())
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p).
 
-    `ratio` is r^2; `joint` holds rows whose E is not diagonal: the row, its columns, and the block to be added there.
+    `joint` holds rows whose E is not diagonal: the row, its columns, and the block to be added there.
     """
 
     w: Floats
     M: Floats
     E: Floats
-    ratio: Floats
+    changes: Changes
     joint: tuple[tuple[int, Ints, Floats], ...]
-
-    @cached_property
-    def active(self) -> Bools:
-        """The rows that act on their partners."""
-        return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
 
     def own(self) -> tuple[Floats, Floats]:
         """M_i E_i w and M_i E_i M_i' of every row."""
@@ -421,8 +448,14 @@ class Corrections:
     @cached_property
     def tables(self) -> list[Table]:
         """The scaled columns, some at a time."""
-        weight, d = self.rescaling.weight[self.rows], self.model.curvature_alone
-        return [columns.table(d, weight) for columns in self.rescaling.columns(self.model.B, self.rows)]
+        d, all_columns = self.model.curvature_alone, self.rescaling.columns(self.model.B, self.rows)
+        return [columns.table(d, self._changes(columns)) for columns in all_columns]
+
+    def _changes(self, columns: Columns) -> Changes:
+        make, design = partial(columns.changes, self.rescaling.weight[self.rows]), self.rescaling.design
+        key = (columns.scaled.columns.start, self.rows.tobytes())
+        found: Changes = make() if design.pivots is None else design.kept(key, make)
+        return found
 
     @cached_property
     def own(self) -> Floats:
@@ -437,7 +470,7 @@ class Corrections:
 
         Of two rows that both change the scales slightly, neither acts on the other.
         """
-        alone, active = self.single(), np.any([table.active for table in self.tables], axis=0)
+        alone, active = self.single(), np.any([table.changes.active for table in self.tables], axis=0)
         of_i, of_j = np.empty((2, i.size, j.size))
         of_i[:], of_j[:] = alone[i, None], alone[j]
         strong, weak = np.flatnonzero(active[i]), np.flatnonzero(~active[i])
@@ -465,9 +498,9 @@ class Corrections:
 
 def _act(table: Table, i: Ints, j: Ints, w: Floats, square: Floats, cross: Floats) -> None:
     """Add M_i E_j w, M_i E_j M_i' and M_i E_j M_j', all (i, j), of the rows j that change a scale."""
-    M, at = table.M[i], np.flatnonzero(table.active[j])
+    M, at = table.M[i], np.flatnonzero(table.changes.active[j])
     E = table.E[j[at]]
-    w[:, at] += (M * table.w) @ E.T
+    w[:, at] += M @ (table.w * E).T
     square[:, at] += (M * M) @ E.T
     cross[:, at] += M @ (table.M[j[at]] * E).T
     for row, J, block in table.joint:

@@ -1,8 +1,7 @@
 """The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
 
 The matrices are those of `foldless.honest.design`: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
-At H^-1 At' = B B'. The rows are centred once for both, and the triangular inverse is built from products of halves,
-which BLAS does several times faster than LAPACK's own routine at a few hundred rows.
+At H^-1 At' = B B'.
 
 A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
 which the last one was factored (which the leave-one-out scores need anyway) the new one is
@@ -18,15 +17,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack
 
 from foldless.checks import Floats
-from foldless.honest.design import BLOCK_ENTRIES, SINGULAR, Curvature, Design, build_design, curvature_at
-from foldless.honest.families import Objective
-from foldless.honest.optimum import TIGHT, bisected, descended
+from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, build_design, curvature_at
+from foldless.honest.families import Objective, SquaredLoss
+from foldless.honest.least_squares import Spectrum
+from foldless.honest.optimum import TIGHT, Optimum, Point, bisected, descended, ratio_of_lengths
 
-LEAF = 80  # rows up to which LAPACK's triangular inverse is faster
+TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
 MAX_STEPS = 50
+KEPT = 1 << 24  # entries of X up to which what a scaler needs of its rows is kept: up to 400 MB
 MAX_PRODUCTS = 60
 
 
@@ -45,11 +45,11 @@ class Factor:
 
     @classmethod
     def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
-        D, lam, free = objective.loss.curvature(scores), objective.lam, objective.free_intercept
-        A = design.matrix
-        small = isinstance(A, np.ndarray) and A.dtype == np.float64 and A.size <= BLOCK_ENTRIES
-        fast = _dense(design, D, lam, free) if small and D.sum() > 0 else None
-        return cls(design, curvature_at(design, D, lam, free), D, lam) if fast is None else fast
+        D, A = objective.loss.curvature(scores), design.matrix
+        curvature = curvature_at(design, D, objective.lam, objective.free_intercept)
+        small = isinstance(A, np.ndarray) and A.size <= BLOCK_ENTRIES and not curvature.is_single
+        B = curvature.influence_rows(design, slice(None)) if small else None
+        return cls(design, curvature, D, objective.lam, B)
 
     def coordinates(self, u: Floats) -> tuple[Floats, float]:
         """(c, b) = T u."""
@@ -80,39 +80,6 @@ class Factor:
         return self.gradient(self.design.back(q, None), float(q.sum()))
 
 
-def _dense(design: Design, D: Floats, lam: float, free: bool) -> Factor | None:
-    """Cholesky of H scaled to unit diagonal; None where it is nearly singular, which `curvature_at` can handle."""
-    total = float(D.sum())
-    centre = design.mean(D) if free else None
-    A = design.matrix - centre if free else design.matrix
-    weighted = A * np.sqrt(D)[:, None]
-    H = weighted.T @ weighted
-    H.flat[:: len(H) + 1] += lam
-    scale = 1.0 / np.sqrt(np.diag(H))
-    lower, failed = lapack.dpotrf(H * scale * scale[:, None], lower=1)
-    if failed or np.min(np.diag(lower)) ** 2 < SINGULAR * len(H):
-        return None
-    root = scale[:, None] * inverse_lower(lower).T
-    B = np.empty((len(A), root.shape[1] + free))
-    np.matmul(A, root, out=B[:, : root.shape[1]])
-    if free:
-        B[:, -1] = total**-0.5
-    return Factor(design, Curvature(root, centre, total if free else np.inf), D, lam, B)
-
-
-def inverse_lower(lower: Floats) -> Floats:
-    """Inverse of a lower triangular matrix, halves first: [[P, 0], [Q, S]]^-1 = [[P^-1, 0], [-S^-1 Q P^-1, S^-1]]."""
-    n = len(lower)
-    if n <= LEAF:
-        return np.asarray(lapack.dtrtri(lower, lower=1)[0])
-    half = n // 2
-    out = np.zeros((n, n))
-    out[:half, :half] = inverse_lower(lower[:half, :half])
-    out[half:, half:] = inverse_lower(lower[half:, half:])
-    out[half:, :half] = -out[half:, half:] @ (lower[half:, :half] @ out[:half, :half])
-    return out
-
-
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Coefficients in the coordinates of the design, intercept, scores, and how the descent went."""
@@ -137,10 +104,12 @@ class Fit:
 
 
 def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> Fit:
-    """Newton steps from `start` until the residual is below `TIGHT` or no step descends; `near` is a similar Hessian.
+    """Newton steps from `start` until the residual is small or no step descends; `near` is a similar Hessian.
 
     The residual is that of the honest method: |lam c + A'g| / |lam c|, and |sum g| / sum |g| for a free intercept.
     """
+
+    tolerance = TRUSTED if design.is_large else TIGHT
 
     def at(coef: Floats, intercept: float, z: Floats, steps: int) -> tuple[Fit, Floats, Floats]:
         g = objective.loss.gradient(z)
@@ -149,11 +118,13 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
 
     def step(now: tuple[Fit, Floats, Floats]) -> tuple[Fit, Floats, Floats] | None:
         fit, slope, g = now
-        if fit.residual <= TIGHT:
+        if fit.residual <= tolerance:
             return None
         target = -near.gradient(slope, float(g.sum()))
         D, ratio = objective.loss.curvature(fit.scores), objective.lam / near.lam
-        u, dz = _solve(near, D, ratio, target, min(0.1, fit.residual))
+        # As exactly as Newton's method converges, but not beyond what is asked for.
+        forcing = max(min(0.1, fit.residual), 0.1 * tolerance / fit.residual)
+        u, dz = _solve(near, D, ratio, target, forcing)
         dc, db = near.coordinates(u)
         length = _step_length(objective, fit, dc, dz, -float(target @ u))
         if length == 0.0:
@@ -165,16 +136,10 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
 
 def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> float:
     # As in the honest method, but from the slope at hand: another product with the design would cost as much again.
-    penalty = _ratio(float(slope @ slope) ** 0.5, objective.lam * float(coef @ coef) ** 0.5)
+    penalty = ratio_of_lengths(slope, objective.lam * coef)
     if not objective.free_intercept:
         return penalty
-    return max(penalty, _ratio(abs(float(g.sum())), float(np.abs(g).sum())))
-
-
-def _ratio(part: float, whole: float) -> float:
-    if part == 0.0:
-        return 0.0
-    return part / whole if whole > 1e-200 * part else np.inf
+    return max(penalty, abs(float(g.sum())) / (float(np.abs(g).sum()) or 1.0))
 
 
 def _solve(near: Factor, D: Floats, ratio: float, target: Floats, forcing: float) -> tuple[Floats, Floats]:
@@ -208,23 +173,39 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
     )
 
 
+def by_spectrum(objective: Objective, spectrum: Spectrum) -> tuple[Fit, Optimum]:
+    """A ridge classifier: its fit in the coordinates of the design, and its optimum in those of the spectrum."""
+    curvature, loss = spectrum.curvature(objective), objective.loss
+    turned = curvature.root**2 * spectrum.design.back(loss.weight * loss.target, None)
+    level = 0.0 if spectrum.centre is None else float(np.average(loss.target, weights=loss.weight))
+    scores, coef = spectrum.design.scores(turned) + level, spectrum.vectors @ turned
+    intercept = level if spectrum.centre is None else level - float(spectrum.centre @ coef)
+    return Fit(coef, intercept, scores, 0.0), Optimum(Point(turned, scores), curvature, 0.0, 0.0, 1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The design of a family, and the columns that it came from."""
+    """The design of a family, and the columns that it came from; its spectrum if the family is quadratic."""
 
     design: Design  # the columns themselves (P < N), or coordinates of the row space
     X: Any  # (N, P)
     centre: Floats | None  # mean row, where the design was centred
     constant: float  # value of the penalised column for the intercept (liblinear), 0 for none
+    spectrum: Spectrum | None = None
 
     @classmethod
     def of(cls, objective: Objective) -> Rotation:
         free = objective.free_intercept
         design = build_design(objective.X, constant=objective.constant, free_intercept=free)
+        if objective.X.shape[0] * objective.X.shape[1] <= KEPT:
+            design = replace(design, memory={})
         centre = None
         if free and design.pivots is not None:
             centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
-        return cls(design, objective.X, centre, objective.constant)
+        # With a scaler, or with class weights that change as rows leave, Hessians have no eigenvectors in common.
+        quadratic = isinstance(objective.loss, SquaredLoss) and not objective.scaled and objective.balance is None
+        spectrum = Spectrum.of(objective, design) if quadratic else None
+        return cls(design, objective.X, centre, objective.constant, spectrum)
 
     def turned(self, objective: Objective, fit: Fit) -> Objective:
         """The same objective in the coordinates of the design, with `fit` as its fitted point."""

@@ -34,7 +34,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
 from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
-from foldless.search.newton import Factor, Fit, Rotation, descend
+from foldless.search.newton import TRUSTED, Factor, Fit, Rotation, by_spectrum, descend
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 
@@ -146,8 +146,6 @@ def _params_of_step(pipeline: Any, name: str, fit_params: Params) -> Params:
 # L, N x min(N, P). They are visited from the strongest penalty to the weakest: each starts where the last one ended,
 # uses its factorisation, and leaves its own, from which the leave-one-out scores are read.
 
-TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
-
 
 @dataclass(frozen=True, eq=False)
 class Visit:
@@ -213,12 +211,15 @@ class Stage:
 
     def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
         """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
-        objective, design = self.objective(value), self.rotation.design
-        start = Fit.origin(design) if start is None else start
-        fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
-        if not fit.residual <= TRUSTED:
-            return None
-        solution, factor = self._settled(objective, fit)
+        objective, design, spectrum = self.objective(value), self.rotation.design, self.rotation.spectrum
+        if spectrum is not None and tempered(objective, design).lam == objective.lam:
+            (fit, solution), design, factor = by_spectrum(objective, spectrum), spectrum.design, None
+        else:
+            start = Fit.origin(design) if start is None else start
+            fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
+            if not fit.residual <= TRUSTED:
+                return None
+            solution, factor = self._settled(objective, fit)
         if solution.direction_cosine < MATERIAL:
             return None
         labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)

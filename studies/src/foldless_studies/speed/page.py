@@ -156,13 +156,12 @@ DATA_SETS = Section(
 def _rivals(results: list[Result]) -> list[Block]:
     about = (
         "Logistic regression on Gaussian data. The posterior includes its 95 % interval. The .632+ bootstrap has "
-        f"{results[0]['bootstraps']} replicates; DeLong judges the training scores; naive CBAUC forms the P x P "
-        "posterior matrix. Entries of the rivals: how many times as long they take as fit + posterior, and, in "
-        "brackets, as the posterior alone, for users who have the fit. The last column is naive CBAUC / cbauc."
+        f"{results[0]['bootstraps']} replicates; DeLong judges the training scores. Entries of the rivals: how many "
+        "times as long they take as fit + posterior, and, in brackets, as the posterior alone."
     )
     ours = {name: _time_of(name) for name in (rivals.POSTERIOR, rivals.WITH_FIT)}
     theirs = {name: _both_ratios(name) for name in results[0]["ratio_with_fit"]}
-    columns = {"N x P": _name, **ours, **theirs, "naive / cbauc": _ratio("naive_to_cbauc"), "noise": _noise}
+    columns = {"N x P": _name, **ours, **theirs, "noise": _noise}
     return Section("The calibrated posterior against other ways", about, columns)(results)
 
 

@@ -1,4 +1,4 @@
-"""The calibrated posterior and CBAUC against what people compute instead: on Gaussian data, and on data sets."""
+"""The calibrated posterior against what people compute instead: on Gaussian data, and on data sets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 import foldless as fl
 from foldless_studies.data import load, npz_files, unusable
@@ -24,8 +23,8 @@ from foldless_studies.speed.measurement import (
     timed,
 )
 
-POSTERIOR, WITH_FIT, CBAUC = "posterior", "fit + posterior", "cbauc"
-CV5, CV10X5, BOOTSTRAP, DELONG, NAIVE = "5-fold CV", "10 x 5-fold CV", ".632+ bootstrap", "DeLong", "naive CBAUC"
+POSTERIOR, WITH_FIT = "posterior", "fit + posterior"
+CV5, CV10X5, BOOTSTRAP, DELONG = "5-fold CV", "10 x 5-fold CV", ".632+ bootstrap", "DeLong"
 OF_EACH_KIND = 5
 
 
@@ -41,21 +40,21 @@ def measure_rivals(case: tuple[int, int, int], effort: Effort) -> dict[str, Any]
     """Times, and those of the rivals relative to ours, with and without the fit."""
     N, P, bootstraps = case
     X, y = gaussian(N, P, signal=SIGNAL)
-    timings = in_turns(_calls(X, y, bootstraps), effort)
+    timings = in_turns(calls(X, y, bootstraps), effort)
     seconds = {name: t.seconds for name, t in timings.items()}
-    rivals = (CV5, CV10X5, BOOTSTRAP, DELONG, NAIVE)
+    rivals = (CV5, CV10X5, BOOTSTRAP, DELONG)
     return {
         "N": N,
         "P": P,
         "bootstraps": bootstraps,
         "ratio_with_fit": {name: seconds[name] / seconds[WITH_FIT] for name in rivals},
         "ratio_without_fit": {name: seconds[name] / seconds[POSTERIOR] for name in rivals},
-        "naive_to_cbauc": seconds[NAIVE] / seconds[CBAUC],
         **timed(timings),
     }
 
 
-def _calls(X: Floats, y: Labels, bootstraps: int) -> dict[str, Call]:
+def calls(X: Floats, y: Labels, bootstraps: int) -> dict[str, Call]:
+    """Ours and those of the rivals."""
     model = classifier().fit(X, y)
     w = np.asarray(model.coef_[0], dtype=np.float64)
     return {
@@ -66,8 +65,6 @@ def _calls(X: Floats, y: Labels, bootstraps: int) -> dict[str, Call]:
         CV10X5: lambda: folded(classifier(), X, y, 10),
         BOOTSTRAP: lambda: fl.baselines.bootstrap632plus_auc(classifier(), X, y, n_bootstraps=bootstraps),
         DELONG: lambda: fl.baselines.delong(y, X @ w).interval(),
-        CBAUC: lambda: fl.cbauc(w, X, y),
-        NAIVE: lambda: naive_cbauc(w, X, y),
     }
 
 
@@ -80,29 +77,6 @@ RIVALS = Subject(
     full=((100, 20, 200), (1_000, 50, 200), (200, 2_000, 200)),
     quick=((40, 5, 5),),
 )
-
-# ---- CBAUC as the paper writes it down, with the P x P posterior scale matrix: the same number, at the price of P^2.
-
-# The paper's prior: m = 0, S = I, nu = 0.5, kappa = P + 2.
-NU, KAPPA_MINUS_P = 0.5, 2.0
-
-
-def naive_cbauc(w: Floats, X: Floats, y: Labels) -> float:
-    """Proposition 1 with every matrix formed."""
-    N, P = X.shape
-    S = np.eye(P)
-    means, spread2 = [], 2.0
-    for label in (0, 1):
-        rows = X[y == label]
-        n, mean = len(rows), rows.mean(axis=0)
-        centred = rows - mean
-        S += centred.T @ centred + n * NU / (n + NU) * np.outer(mean, mean)
-        means.append(n * mean / (n + NU))
-        spread2 += 1 / (n + NU)
-    df = P + KAPPA_MINUS_P + N - P + 1
-    distance = w @ (means[1] - means[0]) / np.sqrt(w @ S @ w / df)
-    return float(stdtr(df, distance / np.sqrt(spread2)))
-
 
 # ---- Data sets in a folder: the calibrated posterior, fit included, against 5-fold cross-validation.
 

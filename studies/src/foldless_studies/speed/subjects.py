@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -108,38 +108,26 @@ class Ladder:
         return dims["N"], dims["P"], dims["K"]
 
 
-# The smallest X of the first two has 80 MB, so that all are beyond most caches, and far beyond the fixed cost of a
-# call. Above 4,000 rows the posterior compares pairs on a subset.
+# The smallest X of the first two has 80 MB: beyond most caches, and far beyond the fixed cost of a call.
 LADDERS = (
     Ladder(CBAUC, "N", (20_000, 40_000, 80_000, 160_000, 320_000), P=500),
     Ladder(CBAUC, "P", (500, 1_000, 2_000, 4_000, 8_000), N=20_000),
     Ladder(CBAUC, "K", (64, 128, 256, 512, 1_000), N=20_000, P=1_000),
-    Ladder(POSTERIOR, "N", (500, 840, 1_410, 2_380, 4_000), P=50),
-    Ladder(POSTERIOR, "P", (4_000, 8_000, 16_000, 32_000, 64_000), N=200),
 )
 QUICK_LADDERS = (
     Ladder(CBAUC, "N", (500, 1_000, 2_000, 4_000, 8_000), P=20),
     Ladder(CBAUC, "P", (20, 40, 80, 160, 320), N=500),
     Ladder(CBAUC, "K", (64, 80, 100, 120, 140), N=500, P=20),
-    Ladder(POSTERIOR, "N", (40, 60, 80, 100, 120), P=5),
-    Ladder(POSTERIOR, "P", (20, 40, 80, 160, 320), N=40),
 )
 
 
 def measure_growth(ladder: Ladder, effort: Effort) -> dict[str, Any]:
     """Times of all sizes, and the exponent."""
-    timings = in_turns(CALLS[ladder.what](ladder), effort)
+    timings = in_turns(_cbauc_calls(ladder), effort)
     seconds = [timings[str(size)].seconds for size in ladder.sizes]
     slope, deviation = exponent(ladder.sizes, seconds)
-    return {
-        "what": ladder.what,
-        "axis": ladder.axis,
-        "fixed": ladder.fixed,
-        "sizes": ladder.sizes,
-        "exponent": slope,
-        "largest_deviation": deviation,
-        **timed(timings),
-    }
+    about = {"what": ladder.what, "axis": ladder.axis, "fixed": ladder.fixed, "sizes": ladder.sizes}
+    return {**about, "exponent": slope, "largest_deviation": deviation, **timed(timings)}
 
 
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> tuple[float, float]:
@@ -168,16 +156,6 @@ def _cbauc_calls(ladder: Ladder) -> dict[str, Call]:
     return calls
 
 
-def _posterior_calls(ladder: Ladder) -> dict[str, Call]:
-    calls: dict[str, Call] = {}
-    for size in ladder.sizes:
-        N, P, _ = ladder.at(size)
-        X, y = gaussian(N, P, signal=SIGNAL)
-        calls[str(size)] = partial(fl.auc_posterior, classifier().fit(X, y), X, y)
-    return calls
-
-
-CALLS: dict[str, Callable[[Ladder], dict[str, Call]]] = {CBAUC: _cbauc_calls, POSTERIOR: _posterior_calls}
 GROWTH = Subject(
     "growth",
     lambda ladder: f"{ladder.what} with {ladder.axis}",
