@@ -102,6 +102,7 @@ CALLS = {
     "diagnose": lambda: (str(fl.diagnose(MODEL, X, Y)),),
     "plan_sample_size": lambda: (fl.plan_sample_size(0.8, 0.05), fl.plan_sample_size(0.8, above=0.7)),
     "learning_curve": lambda: tuple(post.mean for post in fl.learning_curve(MODEL, X, Y).posteriors),
+    "permutation_test": lambda: tuple(fl.permutation_test(MODEL, X, Y, 50).null),
     "FoldlessSearch": searched,
     "FoldlessSearch, fits of its own": lambda: searched(grid=TWO_KINDS),
     "auc_scorer": lambda: (fl.auc_scorer(MODEL, X, Y),),
@@ -121,6 +122,7 @@ CALLS = {
     "ROCPosteriorDisplay": lambda: drawn(lambda: fl.ROCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ComparisonDisplay": lambda: drawn(lambda: fl.ComparisonDisplay.from_estimators(MODEL, OTHER, X, Y)),
     "LearningCurveDisplay": lambda: drawn(lambda: fl.LearningCurveDisplay.from_estimator(MODEL, X, Y)),
+    "PermutationDisplay": lambda: drawn(lambda: fl.PermutationDisplay.from_estimator(MODEL, X, Y, n_permutations=50)),
     "PairwiseAUCDisplay": lambda: drawn(lambda: fl.PairwiseAUCDisplay.from_estimator(THREE, X3, Y3)),
     "SearchDisplay": lambda: drawn(
         lambda: fl.SearchDisplay.from_estimator(fl.FoldlessSearch(RidgeClassifier(), GRID).fit(X, Y))
