@@ -130,10 +130,12 @@ CALLS = {
     "foldless auc": lambda: told("auc", "--json"),
     "foldless compare": lambda: told("compare", "--models", "logistic,ridge", "--json"),
     "foldless search": lambda: told("search", "--json"),
+    "foldless permute": lambda: told("permute", "--permutations", "50", "--json"),
     "foldless plan": lambda: told("plan", "--auc", "0.8", "--half-width", "0.05", "--json"),
     "notebook output": lambda: (fl.auc_posterior(MODEL, X, Y)._repr_html_(),),
 }
 JOBS = {
+    "permutation_test": lambda jobs: tuple(fl.permutation_test(MODEL, X, Y, 600, n_jobs=jobs).null),
     "FoldlessSearch": lambda jobs: searched(jobs, TWO_KINDS),
     "cv_auc": lambda jobs: (float(folds.cv_auc(OTHER, X, Y, repeats=2, n_jobs=jobs)),),
     "bootstrap632plus_auc": lambda jobs: (
