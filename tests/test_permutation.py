@@ -22,8 +22,7 @@ import foldless as fl
 from data import alternating, ones_first, shuffled
 from foldless.model.view import take_apart
 from foldless.permutation.relabelling import Relabelling
-from foldless.permutation.scoring import fit_for, rank_auc
-from foldless.permutation.training import Training
+from foldless.permutation.scoring import Training, fit_for, rank_auc
 from sklearn_versions import l1
 
 

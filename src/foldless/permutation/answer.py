@@ -17,8 +17,7 @@ from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.design import Bools
 from foldless.model.view import take_apart
 from foldless.permutation.relabelling import ROWS, Relabelling
-from foldless.permutation.scoring import OwnFits, SharedFit, fit_for
-from foldless.permutation.training import Training
+from foldless.permutation.scoring import OwnFits, SharedFit, Training, fit_for
 from foldless.progress import Bar, as_progress
 from foldless.results.auc import ShownAsCard
 from foldless.tables import refuse_stream
