@@ -34,7 +34,7 @@ class PermutationTest(ShownAsCard):
     p_value : float
         (1 + b) / (1 + B): b of the B permutations reach the AUC of the true labels. One-sided.
     statistic : float
-        AUC with the true labels; of rows left out, so 0.5 is chance. It has no interval: `auc_posterior` does.
+        AUC with the true labels, of rows left out of the fit. It has no interval: `auc_posterior` does.
     null : ndarray of shape (B,)
         AUC with permuted labels.
     exhaustive : bool

@@ -35,8 +35,8 @@ from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Outcome, Study
 
 EXACT_PAIRS = 400  # up to so many pairs, the choice is made again without each of them
-MOST_INNER = 100  # rows of each class whose order shows what a left-out row changes
-IN_CACHE = 1 << 16  # pairs worked on at a time
+MOST_INNER = 60  # rows of each class whose order shows what a left-out row changes
+IN_CACHE = 1 << 15  # pairs worked on at a time
 DECIMALS = 10  # shares of pairs that agree so far are equal, and the first candidate is taken
 
 
