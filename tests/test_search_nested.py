@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from data import alternating, ones_first
+from foldless.honest.removal import pair_shifts
 from foldless.search import nested
 from sklearn_versions import l1
 
@@ -55,15 +56,19 @@ def test_ridge_is_nested_leave_pair_out_by_refits(columns):
     assert sum(search.posterior_.details["chosen"]) == pytest.approx(1.0)
 
 
-def test_criterion_without_nothing_is_the_honest_one():
-    """No row left out beforehand: the share of ordered pairs of `auc_posterior`, for any loss."""
+def test_criterion_without_nothing_is_the_removal_formula():
+    """No row left out beforehand: the share of ordered pairs by `pair_shifts`; of ridge, that of `auc_posterior`."""
     X, y = alternating(30, 6, shift=0.3)
     for model in (RidgeClassifier(), LogisticRegression(tol=1e-8)):
         search = fl.FoldlessSearch(model, {"fit_intercept": [True]}).fit(X, y)
         candidate = nested.Candidate.of(search.best_estimator_, search._tuning[0])
         rows = candidate.removed.rows1, candidate.removed.rows0
+        shift1, shift0 = pair_shifts(candidate.model, *rows)
+        expected = np.mean(candidate.z[rows[0], None] + shift1 > candidate.z[rows[1]] + shift0)
         (share,) = candidate.criterion(np.empty((1, 0), dtype=np.intp), *rows)
-        assert share == pytest.approx(search.best_posterior_.details["pair_auc"], abs=1e-12)
+        assert share == pytest.approx(expected, abs=1e-12)
+        if isinstance(model, RidgeClassifier):
+            assert share == pytest.approx(search.best_posterior_.details["pair_auc"], abs=1e-12)
 
 
 def test_first_order_is_close_to_every_pair(monkeypatch):
