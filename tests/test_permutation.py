@@ -110,7 +110,7 @@ NEWTON = [
     LogisticRegression(C=100.0, tol=1e-8, max_iter=1000),
     LogisticRegression(class_weight="balanced", tol=1e-8),
     LogisticRegression(solver="liblinear", tol=1e-8),
-    LinearSVC(tol=1e-8, max_iter=100_000),
+    LinearSVC(tol=1e-8, dual=False),
     LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2),
     LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.2, priors=[0.3, 0.7]),
 ]
