@@ -227,6 +227,40 @@ def test_a_saved_model_against_a_new_one(csv, tmp_path):
     assert names == {"lda, shrinkage = 0.1", "LogisticRegression from m.skops"}
 
 
+# ---- foldless permute
+
+
+@pytest.mark.parametrize("model", ["logistic", "ridge", "lda"])
+def test_permute_is_the_api(csv, model, tmp_path):
+    out = tmp_path / "null.png"
+    found = answered("permute", csv, "--target", "y", "--model", model, "--permutations", "50", "--out", out)
+    kind = CLASSIFIERS[model]
+    pipeline = make_pipeline(StandardScaler(), kind.make(kind.strength(1.0, 0.1), 0)).fit(X, Y)
+    test = fl.permutation_test(pipeline, X, Y, 50)
+    assert (found["p_value"], found["auc"]) == (test.p_value, pytest.approx(test.statistic, abs=1e-12))
+    assert found["permuted"] == "rows"
+    with Image.open(out) as drawn:
+        assert min(drawn.size) > 100
+
+
+def test_permute_in_words(csv):
+    said = run("permute", csv, "--target", "y", "--model", "ridge", "--permutations", "99").stdout
+    assert said.startswith("Trained on permuted labels, the classifier reaches the AUC of the true ones,")
+    assert "random 99, of rows" in said
+    assert "never refits" in run("permute", csv, "--target", "y", "--model", "forest").stderr
+
+
+def test_permute_with_groups(tmp_path):
+    """Whole groups exchange labels that are constant within them."""
+    path, groups = tmp_path / "g.csv", np.arange(40) // 4
+    y = groups % 2
+    values = np.random.default_rng(0).normal(size=(40, 2)) + y[:, None]
+    pl.DataFrame({"a": values[:, 0], "b": values[:, 1], "who": groups, "y": y}).write_csv(path)
+    found = answered("permute", path, "--target", "y", "--groups", "who", "--model", "ridge")
+    assert (found["permuted"], found["left_out"], found["n_permutations"]) == ("whole groups", "groups", 251)
+    assert found["exhaustive"]
+
+
 # ---- foldless search
 
 

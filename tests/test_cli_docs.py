@@ -44,7 +44,7 @@ def test_links_exist(name):
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 def test_documented_commands_parse(name):
     text = (ROOT / name).read_text(encoding="utf-8")
-    for line in re.findall(r"foldless ((?:auc|compare|demo|plan|report|search) [^\n`#|]*)", text):
+    for line in re.findall(r"foldless ((?:auc|compare|demo|permute|plan|report|search) [^\n`#|]*)", text):
         command, *words = line.split()
         known = {option for p in COMMANDS[command].params for option in p.opts} | {"--help"}
         assert {w for w in words if w.startswith("--")} <= known, line

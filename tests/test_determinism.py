@@ -102,6 +102,7 @@ CALLS = {
     "diagnose": lambda: (str(fl.diagnose(MODEL, X, Y)),),
     "plan_sample_size": lambda: (fl.plan_sample_size(0.8, 0.05), fl.plan_sample_size(0.8, above=0.7)),
     "learning_curve": lambda: tuple(post.mean for post in fl.learning_curve(MODEL, X, Y).posteriors),
+    "permutation_test": lambda: tuple(fl.permutation_test(MODEL, X, Y, 50).null),
     "FoldlessSearch": searched,
     "FoldlessSearch, fits of its own": lambda: searched(grid=TWO_KINDS),
     "auc_scorer": lambda: (fl.auc_scorer(MODEL, X, Y),),
@@ -121,6 +122,7 @@ CALLS = {
     "ROCPosteriorDisplay": lambda: drawn(lambda: fl.ROCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ComparisonDisplay": lambda: drawn(lambda: fl.ComparisonDisplay.from_estimators(MODEL, OTHER, X, Y)),
     "LearningCurveDisplay": lambda: drawn(lambda: fl.LearningCurveDisplay.from_estimator(MODEL, X, Y)),
+    "PermutationDisplay": lambda: drawn(lambda: fl.PermutationDisplay.from_estimator(MODEL, X, Y, n_permutations=50)),
     "PairwiseAUCDisplay": lambda: drawn(lambda: fl.PairwiseAUCDisplay.from_estimator(THREE, X3, Y3)),
     "SearchDisplay": lambda: drawn(
         lambda: fl.SearchDisplay.from_estimator(fl.FoldlessSearch(RidgeClassifier(), GRID).fit(X, Y))
@@ -128,10 +130,12 @@ CALLS = {
     "foldless auc": lambda: told("auc", "--json"),
     "foldless compare": lambda: told("compare", "--models", "logistic,ridge", "--json"),
     "foldless search": lambda: told("search", "--json"),
+    "foldless permute": lambda: told("permute", "--permutations", "50", "--json"),
     "foldless plan": lambda: told("plan", "--auc", "0.8", "--half-width", "0.05", "--json"),
     "notebook output": lambda: (fl.auc_posterior(MODEL, X, Y)._repr_html_(),),
 }
 JOBS = {
+    "permutation_test": lambda jobs: tuple(fl.permutation_test(MODEL, X, Y, 600, n_jobs=jobs).null),
     "FoldlessSearch": lambda jobs: searched(jobs, TWO_KINDS),
     "cv_auc": lambda jobs: (float(folds.cv_auc(OTHER, X, Y, repeats=2, n_jobs=jobs)),),
     "bootstrap632plus_auc": lambda jobs: (

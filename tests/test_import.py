@@ -21,6 +21,7 @@ NAMES = (
     "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
     "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior",
     "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior",
+    "PermutationDisplay", "PermutationTest", "permutation_test",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ STUDIES = ROOT / "studies" / "src"
 ROWS = [
     ["__main__", "cli"],
     ["show"],
-    ["search", "comparison", "plan"],
+    ["search", "comparison", "plan", "permutation"],
     ["estimate"],
     ["analysis", "baselines"],
     ["multiclass", "given_weights", "streaming"],
@@ -25,7 +25,7 @@ ROWS = [
     ["laws"],
     ["tables"],
     ["cards"],
-    ["checks", "files"],
+    ["checks", "files", "progress"],
     ["errors", "words"],
 ]
 ROW = {module: number for number, row in enumerate(ROWS) for module in row}

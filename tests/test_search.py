@@ -16,8 +16,8 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import alternating
+from foldless.progress import Bar
 from foldless.search.choice import JointAUC
-from foldless.search.run import Bar
 from sklearn_versions import l1
 
 C = [0.001, 0.1, 10.0]
@@ -291,7 +291,7 @@ def test_bar_shows_itself_only_when_a_search_is_long(data, capsys, monkeypatch):
     X, y = data
     fl.FoldlessSearch(LogisticRegression(), {"C": C}, progress=True).fit(X, y)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr("foldless.search.run._rich_bar", lambda: None)
+    monkeypatch.setattr("foldless.progress._rich_bar", lambda: None)
     bar = Bar(patience=0.0)
     for k in (1, 2, 3):
         bar(k, 3, 3.0 - k)

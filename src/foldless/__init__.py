@@ -23,6 +23,7 @@ _NAMES = {
     "honest.posterior": "EffectPrior",
     "laws.moments": "ScoreStats",
     "laws.prior": "Prior",
+    "permutation.answer": "PermutationTest permutation_test",
     "plan.learning": "LearningCurve learning_curve",
     "plan.sample_size": "SamplePlan plan_sample_size",
     "results.auc": "AUCPosterior",
@@ -34,6 +35,7 @@ _NAMES = {
     "search.meta": "FoldlessSearch auc_scorer",
     "show.auc": "AUCPosteriorDisplay PairwiseAUCDisplay",
     "show.comparison": "ComparisonDisplay LearningCurveDisplay",
+    "show.permutation": "PermutationDisplay",
     "show.report.run": "Report report",
     "show.roc": "ROCPosteriorDisplay",
     "show.search": "SearchDisplay",
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from foldless.honest.posterior import EffectPrior as EffectPrior
     from foldless.laws.moments import ScoreStats as ScoreStats
     from foldless.laws.prior import Prior as Prior
+    from foldless.permutation.answer import PermutationTest as PermutationTest
+    from foldless.permutation.answer import permutation_test as permutation_test
     from foldless.plan.learning import LearningCurve as LearningCurve
     from foldless.plan.learning import learning_curve as learning_curve
     from foldless.plan.sample_size import SamplePlan as SamplePlan
@@ -88,6 +92,7 @@ if TYPE_CHECKING:
     from foldless.show.auc import PairwiseAUCDisplay as PairwiseAUCDisplay
     from foldless.show.comparison import ComparisonDisplay as ComparisonDisplay
     from foldless.show.comparison import LearningCurveDisplay as LearningCurveDisplay
+    from foldless.show.permutation import PermutationDisplay as PermutationDisplay
     from foldless.show.report.run import Report as Report
     from foldless.show.report.run import report as report
     from foldless.show.roc import ROCPosteriorDisplay as ROCPosteriorDisplay

@@ -230,9 +230,13 @@ def roc(fpr: Floats, mean: Floats, low: Floats, high: Floats) -> str:
     return svg(side + 2 * pad, side + 2 * pad + FOOT, "mean ROC curve with its credible band", body)
 
 
-def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
-    """Counts of values, with a dashed line at 0 where it is in view."""
-    counts, edges = np.histogram(np.asarray(values, dtype=np.float64), bins=bins)
+def histogram(
+    values: Sequence[float] | Floats, bins: int = 30, *, mark: float | None = None, what: str = "scores"
+) -> str:
+    """Counts of values, with a dashed line at `mark`; without one, at 0 where it is in view."""
+    given = np.asarray(values, dtype=np.float64)
+    ends = given if mark is None else np.append(given, [mark - 0.01, mark + 0.01])  # the mark is always in view
+    counts, edges = np.histogram(given, bins=bins, range=(float(ends.min()), float(ends.max())))
     wide = WIDTH / bins
     tall = counts / counts.max() * (HEIGHT - 8)
     bars = [
@@ -241,6 +245,6 @@ def histogram(values: Sequence[float] | Floats, bins: int = 30) -> str:
         for k, h in enumerate(tall)
     ]
     left, right = float(edges[0]), float(edges[-1])
-    body = [*bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT), *_ends(left, right, 0.0)]
-    label = f"histogram of {len(values)} scores from {left:.3g} to {right:.3g}"
+    body = [*bars, _line(0, HEIGHT, WIDTH, HEIGHT, FAINT), *_ends(left, right, 0.0 if mark is None else mark)]
+    label = f"histogram of {len(values)} {what} from {left:.3g} to {right:.3g}"
     return svg(WIDTH, HEIGHT + FOOT + 4, label, body)

@@ -167,6 +167,22 @@ def learning_curve(curve: Any) -> str:
     return card("AUC to expect from more rows", figure, facts, picture=drawing.intervals(rows), notes=curve.notes)
 
 
+def permutation_test(test: Any) -> str:
+    """A `PermutationTest`: where the AUC of the true labels lies among the others."""
+    low, high = np.quantile(test.null, [0.025, 0.975])
+    count = f"{'all' if test.exhaustive else 'random'} {test.n_permutations:,}, of {test.permuted}"
+    facts = {
+        "AUC": f"{words.rate(test.statistic)}, {test.left_out} left out",
+        "permuted labels": f"{words.rate(float(np.median(test.null)))} ({words.span(float(low), float(high))})",
+        "relabellings": count,
+        "rows": f"{test.n1} positive, {test.n0} negative",
+    }
+    picture = drawing.histogram(test.null, mark=round(test.statistic, 3), what="AUCs")
+    remark = "The dashed line is the AUC of the true labels; p = (1 + those that reach it) / (1 + all others)."
+    title = "Do the labels say anything about the rows?"
+    return card(title, f"p = {test.p_value:.2g}", facts, picture=picture, notes=test.notes, remark=remark)
+
+
 def sample_plan(plan: Any) -> str:
     """A `SamplePlan`: the rows needed, and what they achieve."""
     level = words.percent(plan.level)

@@ -42,6 +42,10 @@ COMMANDS = {
     "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
     "completion": (__name__, "Print the completion script for SHELL."),
     "demo": ("foldless.cli.demo", "Compare estimators of the AUC on scikit-learn's breast-cancer data."),
+    "permute": (
+        "foldless.cli.permute",
+        "Say how often a classifier would do as well on FILE if its labels were exchanged at random.",
+    ),
     "plan": ("foldless.cli.plan", "Say how many rows a study needs, or what more rows of FILE would bring."),
     "report": ("foldless.cli.report", "Write a report on a classifier and its data: one HTML file."),
     "search": ("foldless.cli.search", "Fit one classifier to FILE for each strength of the penalty, and choose."),

@@ -25,6 +25,7 @@ from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.search.nested import posterior_of_search
 from foldless.search.paths import Study
 from foldless.search.run import SearchOutcome, check_settings, run
 
@@ -125,6 +126,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Its posterior mean, chosen for being large: see ``optimism_``.
     best_posterior_ : AUCPosterior, MulticlassAUCPosterior with more than two classes, or AccuracyPosterior
         Its posterior; a note says how much the choice may have flattered it.
+    posterior_ : AUCPosterior
+        Posterior of the AUC of the whole procedure, tuning included: for every pair of rows a candidate is chosen
+        without it and scores it. Computed on first use from X and y as given to fit; for two classes without groups,
+        rule="best" and candidates whose rows leave in closed form.
     best_estimator_ : its fitted scikit-learn estimator (with refit)
     results_ : dict of arrays
         params, param_<name>, mean, sd, lower, upper, rank and path ("shared" or "general"), one entry per candidate;
@@ -219,7 +224,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             refuse_two_class_options(None, options.groups)
             if options.in_sample:
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
-        self._keep(run(study, self))
+        search = run(study, self)
+        self._keep(search)
+        self._tuning = study, search.outcomes  # for posterior_
+        self._tuned: AUCPosterior | None = None
         return self
 
     def _keep(self, search: SearchOutcome) -> None:
@@ -241,6 +249,18 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def classes_(self) -> Any:
         """The classes; of two, the positive one is second."""
         return self._best("classes_").classes_
+
+    @property
+    def posterior_(self) -> AUCPosterior:
+        """Posterior of the AUC of the whole procedure, tuning included."""
+        known: AUCPosterior | None = getattr(self, "_tuned", None)
+        if known is None:
+            known = self._tuned = posterior_of_search(self, *getattr(self, "_tuning", (None, ())))
+        return known
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_tuning"}  # training rows stay behind
 
     @property
     def n_features_in_(self) -> int:

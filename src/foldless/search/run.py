@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -14,6 +13,7 @@ import numpy as np
 
 from foldless import checks
 from foldless.errors import InputError, TrustWarning, warn_user
+from foldless.progress import Bar, as_progress
 from foldless.search.candidates import Family, Params, expand, families, param_columns
 from foldless.search.choice import JointAUC, ranks, simplest
 from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family, try_ridges
@@ -43,7 +43,7 @@ def check_settings(settings: Any) -> None:
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
     checks.in_open_interval(settings.level, "level")
-    as_progress(settings.progress)
+    as_progress(settings.progress, "candidates")
 
 
 def run(study: Study, settings: Any) -> SearchOutcome:
@@ -69,7 +69,7 @@ def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Ou
         parts = [Family((k,), (params,)) for k, params in enumerate(candidates)]
     alone = effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1
     batches = (_try(study, family) for family in parts) if alone else _in_parallel(study, parts, settings.n_jobs)
-    progress, start, total = as_progress(settings.progress), monotonic(), len(candidates)
+    progress, start, total = as_progress(settings.progress, "candidates"), monotonic(), len(candidates)
     try:
         for done, outcome in enumerate(chain.from_iterable(batches), 1):
             if progress is not None:
@@ -145,60 +145,3 @@ def _results(candidates: list[Params], outcomes: list[Outcome], level: float) ->
         "rank": ranks(mean),
         "path": np.array([o.path for o in outcomes]),
     }
-
-
-# ---- Progress of a search, reported as (done, total, seconds to go).
-
-Progress = Callable[[int, int, float], None]
-
-
-def as_progress(progress: Any) -> Progress | None:
-    """None for False, a bar for True, a callable unchanged."""
-    if progress is None or progress is False:
-        return None
-    if progress is True:
-        return Bar()
-    if not callable(progress):
-        raise InputError(
-            f"progress must be True, False or a callable that takes (done, total, seconds to go), got {progress!r}."
-        )
-    return progress  # type: ignore[no-any-return]
-
-
-class Bar:
-    """A progress bar, or a line of text now and then where rich is not installed; nothing for short searches."""
-
-    def __init__(self, patience: float = 2.0) -> None:
-        self.patience, self.shown = patience, False
-        self.start = self.last = monotonic()
-        self.bar: Any = None
-
-    def __call__(self, done: int, total: int, remaining: float) -> None:
-        now = monotonic()
-        if not self.shown:
-            if now - self.start < self.patience or done == total:
-                return
-            self.shown, self.bar = True, _rich_bar()
-            if self.bar is not None:
-                self.bar.add_task("candidates", total=total)
-                self.bar.start()
-        if self.bar is not None:
-            self.bar.update(self.bar.task_ids[0], completed=done)
-        elif done == total or now - self.last >= self.patience:
-            self.last = now
-            left = "" if done == total else f", {remaining:.0f} s to go"
-            print(f"{done} of {total} candidates{left}", file=sys.stderr)
-
-    def close(self) -> None:
-        """Remove the bar, also when the search was interrupted."""
-        if self.bar is not None:
-            self.bar.stop()
-
-
-def _rich_bar() -> Any:
-    try:
-        from rich.console import Console
-        from rich.progress import Progress as RichProgress
-    except ImportError:
-        return None
-    return RichProgress(console=Console(stderr=True), transient=True)

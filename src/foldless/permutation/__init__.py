@@ -1,0 +1,1 @@
+"""Is there any signal at all: permutation tests without refits."""

@@ -1,0 +1,64 @@
+"""Progress of a long computation, reported as (done, total, seconds to go)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from foldless.errors import InputError
+
+Progress = Callable[[int, int, float], None]
+
+
+def as_progress(progress: Any, what: str) -> Progress | None:
+    """None for False, a bar for True, a callable unchanged; `what` is counted."""
+    if progress is None or progress is False:
+        return None
+    if progress is True:
+        return Bar(what)
+    if not callable(progress):
+        raise InputError(
+            f"progress must be True, False or a callable that takes (done, total, seconds to go), got {progress!r}."
+        )
+    return progress  # type: ignore[no-any-return]
+
+
+class Bar:
+    """A progress bar, or a line of text now and then where rich is not installed; nothing for short runs."""
+
+    def __init__(self, what: str = "candidates", patience: float = 2.0) -> None:
+        self.what, self.patience, self.shown = what, patience, False
+        self.start = self.last = monotonic()
+        self.bar: Any = None
+
+    def __call__(self, done: int, total: int, remaining: float) -> None:
+        now = monotonic()
+        if not self.shown:
+            if now - self.start < self.patience or done == total:
+                return
+            self.shown, self.bar = True, _rich_bar()
+            if self.bar is not None:
+                self.bar.add_task(self.what, total=total)
+                self.bar.start()
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=done)
+        elif done == total or now - self.last >= self.patience:
+            self.last = now
+            left = "" if done == total else f", {remaining:.0f} s to go"
+            print(f"{done} of {total} {self.what}{left}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Remove the bar, also when the run was interrupted."""
+        if self.bar is not None:
+            self.bar.stop()
+
+
+def _rich_bar() -> Any:
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as RichProgress
+    except ImportError:
+        return None
+    return RichProgress(console=Console(stderr=True), transient=True)
