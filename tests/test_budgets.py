@@ -23,11 +23,12 @@ from data import alternating
 # Budgets are raised only on purpose: whoever raises one says in the commit what the extra size buys.
 BUDGETS = {
     # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are:
-    # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors.
-    "package lines": 27_000,
-    "package files": 135,
+    # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors;
+    # then the internal validation of probabilities: calibration, Brier, precision and recall, net benefit, thresholds.
+    "package lines": 28_500,
+    "package files": 145,
     "studies lines": 7_000,
-    "files entered by auc_posterior": 25,
+    "files entered by auc_posterior": 26,
     "median function": 8,  # body lines
     "functions of 30 lines and more, in percent": 10,
 }

@@ -17,6 +17,7 @@ ROWS = [
     ["search", "comparison", "plan"],
     ["estimate"],
     ["analysis", "baselines"],
+    ["answers"],
     ["multiclass", "given_weights", "streaming"],
     ["findings"],
     ["results"],
