@@ -18,7 +18,7 @@ ROWS = [
     ["estimate"],
     ["analysis", "baselines"],
     ["answers"],
-    ["multiclass", "given_weights", "streaming"],
+    ["multiclass", "given_weights", "streaming", "measures"],
     ["findings"],
     ["results"],
     ["honest"],

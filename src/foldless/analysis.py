@@ -17,8 +17,11 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from foldless import checks, words
 from foldless.answers import InSample, OfSeveralClasses, OfTwoClasses, OfWeightsOnStream
+from foldless.checks import Floats
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning
 from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
@@ -32,6 +35,7 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
+from foldless.measures import Measures
 from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import is_estimator
 from foldless.model.streamed import stream_view
@@ -39,7 +43,11 @@ from foldless.model.view import LinearView, has_several_classes, take_apart
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.calibration import Calibration
 from foldless.results.error import ErrorPosterior
+from foldless.results.measure import Measure
+from foldless.results.net_benefit import NetBenefit
+from foldless.results.precision import PrecisionRecall
 from foldless.results.roc import ROCPosterior
 from foldless.results.scores import HonestScores
 from foldless.tables import is_out_of_core, refuse_stream
@@ -279,6 +287,71 @@ class Analysis:
         if not isinstance(k, int) or not 1 <= k <= most:
             raise InputError(f"k must be an integer from 1 to {most}, one less than there are classes, got {k!r}.")
         return self._answers.accuracy(k)
+
+    # ---- for classifiers of two classes that have probabilities
+
+    def measures(self, prevalence: float | None = None) -> Measures:
+        """All measures below where `prevalence` is the share of positive rows; by default that of the sample."""
+        return self._answers_for("this question about probabilities").measures(prevalence)
+
+    @cached_property
+    def _measures(self) -> Measures:
+        return self.measures()
+
+    @property
+    def probabilities(self) -> Floats:
+        """The probability that each row would have got had it not been in training; of refits the mean."""
+        return np.asarray(self._measures.rows.honest.mean(axis=0))
+
+    @property
+    def calibration(self) -> Calibration:
+        """Slope, intercept, observed/expected, ICI and the curve: is a predicted 30 % a 30 %?"""
+        return self._measures.calibration
+
+    @property
+    def brier(self) -> Measure:
+        """Brier score on new data."""
+        return self._measures.brier
+
+    @property
+    def scaled_brier(self) -> Measure:
+        """1 less the Brier score over that of the prevalence as everybody's probability."""
+        return self._measures.scaled_brier
+
+    @property
+    def log_loss(self) -> Measure:
+        """Log loss on new data."""
+        return self._measures.log_loss
+
+    @property
+    def average_precision(self) -> Measure:
+        """Area under the precision-recall curve on new data."""
+        return self._measures.average_precision
+
+    @property
+    def precision_recall(self) -> PrecisionRecall:
+        """The precision-recall curve, at the prevalence of the sample."""
+        return self._measures.precision_recall
+
+    def net_benefit(self, thresholds: Any) -> NetBenefit:
+        """Net benefit of decisions at these probabilities: the decision curve."""
+        return self._measures.net_benefit(thresholds)
+
+    def at(
+        self,
+        *,
+        probability: float | None = None,
+        specificity: float | None = None,
+        sensitivity: float | None = None,
+        prevalence: float | None = None,
+    ) -> ErrorPosterior:
+        """Rates at a probability, or at the threshold that has a given specificity or sensitivity: name one."""
+        given = {"probability": probability, "specificity": specificity, "sensitivity": sensitivity}
+        named = [(name, value) for name, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise InputError(f"name one of probability, specificity and sensitivity, got {len(named)}.")
+        (name, value), answers = named[0], self._answers_for("at")
+        return answers.at(value, prevalence) if name == "probability" else answers.at_rate(name, value, prevalence)
 
     @cached_property
     def scores(self) -> HonestScores:

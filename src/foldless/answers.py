@@ -5,12 +5,15 @@ Each class reads its answers off what an analysis has computed (`Computed`); `fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from foldless import checks
-from foldless.errors import FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.naming import Names
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import posterior_of_weights
@@ -20,9 +23,12 @@ from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import ClassScores
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import Training
+from foldless.honest.probabilities import ProbableRows
+from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
-from foldless.model.steps import notes_on_threshold, own_threshold
+from foldless.measures import Measures
+from foldless.model.probabilities import SAME, Link, link_of, probabilities_of, without_probabilities
+from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
 from foldless.multiclass import posterior_of_scores
 from foldless.results.accuracy import AccuracyPosterior
@@ -30,6 +36,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
 from foldless.results.scores import HonestScores
+from foldless.tables import refuse_stream
 
 
 class Computed(Protocol):
@@ -110,14 +117,80 @@ class OfTwoClasses:
         return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        estimator, rows = self.analysis.estimator, self.analysis.rows
-        n0, n1 = rows.labels.n0, rows.labels.n1
         notes: tuple[str, ...] = ()
         if threshold is None:
-            threshold, notes = self.own_threshold(), notes_on_threshold(estimator)
-        rates = self.rates(threshold, covariance)
+            threshold, notes = self.own_threshold(), notes_on_threshold(self.analysis.estimator)
+        return self._rates_of(self.rates(threshold, covariance), threshold, prevalence, notes)
+
+    def _rates_of(
+        self, rates: RatePair, threshold: float, prevalence: float | None, notes: tuple[str, ...] = ()
+    ) -> ErrorPosterior:
+        n0, n1 = self.analysis.rows.labels.n0, self.analysis.rows.labels.n1
         share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
         return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
+
+    @cached_property
+    def link(self) -> Link:
+        """How scores become probabilities; an error if they do not."""
+        a = self.analysis
+        if not is_estimator(a.estimator):
+            raise InputError("weights have no probabilities: pass a fitted classifier that has them.")
+        if self.method == "loo-surrogate":
+            raise InputError(
+                "a ridge regression stands in for the training of this classifier and has no probabilities: use "
+                "method='refit'."
+            )
+        if isinstance(a.leave_one_out, Refits):
+            if a.leave_one_out.held.probabilities is None:
+                raise without_probabilities(a.estimator)
+            return SAME
+        refuse_stream(a.X, a.y, "this question about probabilities", on_host=True)
+        return link_of(a.estimator, a.X, a.view.scores(), a.view.labels.positive_label)
+
+    def measures(self, prevalence: float | None) -> Measures:
+        """Everything that is read off the honest probabilities."""
+        if prevalence is not None:
+            prevalence = checks.in_open_interval(prevalence, "prevalence")
+        loo, link, rows = self.analysis.leave_one_out, self.link, self.analysis.rows
+        if isinstance(loo, Refits):
+            assert loo.held.probabilities is not None
+            training = self.analysis.training
+            own = probabilities_of(training.estimator, training.table, training.labels.positive_label)
+            honest = loo.held.probabilities
+        else:
+            own, honest = (np.asarray(link.probability(s)) for s in (self.analysis.view.scores(), loo.removed.loo))
+        probable = ProbableRows(
+            rows.labels.positive, np.atleast_2d(honest), own, loo.statistic.noise_share, loo.removed.groups, prevalence
+        )
+        curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
+        at = partial(self.at, prevalence=prevalence)
+        return Measures(probable, loo.effect, loo.statistic.estimate, curves, at, self.method, self.notes)
+
+    def at(self, probability: float, prevalence: float | None = None) -> ErrorPosterior:
+        """Rates at a threshold on the scale of probabilities."""
+        at = checks.in_open_interval(probability, "probability")
+        loo, link = self.analysis.leave_one_out, self.link
+        if not isinstance(loo, Refits):
+            return replace(self.error(float(link.decision(at)), prevalence, None), probability=at)
+        return replace(self._rates_of(SeparateScales(*loo.class_effects_at(at)), at, prevalence), probability=at)
+
+    def at_rate(self, rate: str, value: float, prevalence: float | None) -> ErrorPosterior:
+        """Rates at the threshold with the given mean sensitivity or specificity."""
+        target, loo = checks.in_open_interval(value, rate), self.analysis.leave_one_out
+        scores = np.unique(loo.removed.loo)
+        between = np.concatenate([scores[:1] - 1.0, (scores[1:] + scores[:-1]) / 2, scores[-1:] + 1.0])
+        low, high = 0, between.size - 1
+        while high - low > 1:  # the sensitivity falls with the threshold, the specificity grows
+            middle = (low + high) // 2
+            mean = getattr(self.error(float(between[middle]), prevalence, None), rate).mean
+            low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
+        # The last threshold that is sensitive enough, the first that is specific enough.
+        threshold = float(between[high if rate == "specificity" else low])
+        with suppress(EstimatorError, InputError):  # a classifier without probabilities has its decision values
+            if not self.analysis.by_refits:
+                probability = float(self.link.probability(threshold))
+                return replace(self.error(threshold, prevalence, None), probability=probability)
+        return self.error(threshold, prevalence, None)
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         return self._without_error("accuracy", None)
@@ -158,6 +231,10 @@ class InSample(OfTwoClasses):
 
     prior: Prior
     method = "in-sample"
+
+    @property
+    def link(self) -> Link:
+        raise InputError("method 'in-sample' has no honest probabilities: leave method out.")
 
     @property
     def optimism(self) -> str | None:

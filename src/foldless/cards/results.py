@@ -74,12 +74,54 @@ def accuracy_posterior(post: Any) -> str:
     return card(title, _headline(post), facts, picture=picture, notes=post.notes)
 
 
+DERIVED = {
+    "error": "Error rate",
+    "ppv": "Positive predictive value",
+    "npv": "Negative predictive value",
+    "alarms": "Share of alarms",
+    "f1": "F1",
+}
+
+
 def derived_rate(rate: Any) -> str:
-    """A `DerivedRate`: error, PPV or NPV."""
+    """A `DerivedRate`: error, PPV, NPV, alarms or F1."""
     facts = {"sd": words.rate(rate.sd), "prevalence": f"{rate.prevalence:.3g}"}
-    title = {"error": "Error rate", "ppv": "Positive predictive value", "npv": "Negative predictive value"}[rate.name]
     picture = drawing.density(density_curve(rate, LEVEL, bins=DERIVED_BINS))
-    return card(f"{title} on new data", _headline(rate), facts, picture=picture, remark=PARENT)
+    return card(f"{DERIVED[rate.name]} on new data", _headline(rate), facts, picture=picture, remark=PARENT)
+
+
+def measure(post: Any) -> str:
+    """A `Measure`."""
+    facts = {"sd": f"{post.sd:.3g}", "apparent": f"{post.apparent:.3f}", "optimism": f"{post.optimism:.3f}"}
+    return card(f"{post.name[0].upper()}{post.name[1:]} on new data", _headline_of(post), facts, remark=PARENT)
+
+
+def calibration(post: Any) -> str:
+    """A `Calibration`."""
+    facts = {each.name: _headline_of(each) for each in post.measures[1:]} | {"method": METHODS[post.method]}
+    return card("Calibration on new data", f"slope {_headline_of(post.slope)}", facts, notes=post.notes)
+
+
+def precision_recall(curve: Any) -> str:
+    """A `PrecisionRecall`."""
+    at = np.array([0.5, 0.7, 0.9])
+    rows = zip(at, curve.mean(at), *curve.band(at, LEVEL), strict=True)
+    facts = {f"precision at recall {u:g}": words.estimate(*row) for u, *row in rows}
+    title = f"Precision-recall curve on new data, {words.percent(curve.prevalence)} positive"
+    return card(title, repr(curve), facts, notes=curve.notes)
+
+
+def net_benefit(curve: Any) -> str:
+    """A `NetBenefit`."""
+    rows = zip(curve.thresholds, curve.mean, *curve.interval(LEVEL), strict=True)
+    facts = {f"at {t:g}": f"{mean:.3f} [{low:.3f}, {high:.3f}]" for t, mean, low, high in list(rows)[:SHOWN]}
+    return card("Net benefit on new data", f"prevalence {curve.prevalence:.3g}", facts, notes=curve.notes)
+
+
+def _headline_of(post: Any) -> str:
+    """Mean and interval of a figure that need not lie between 0 and 1."""
+    low, high = post.interval(LEVEL)
+    return f"{post.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def roc_posterior(roc: Any) -> str:
