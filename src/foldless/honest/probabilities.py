@@ -22,6 +22,7 @@ from scipy.special import betaincinv, expit, logit, ndtri
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
 from foldless.honest.statistic import clustered_square
+from foldless.laws.effect import bisected
 
 LEAST_DF = 4.0
 FARTHEST = 25.0  # log odds beyond this are as good as certain
@@ -135,13 +136,9 @@ class ProbableRows:
     def level(self, slopes: Floats) -> Floats:
         """The intercept that gives the right mean probability at each slope of the log odds."""
         # Log odds far apart saturate: halving is slow but cannot overshoot.
-        low, high = (sign * (FARTHEST + np.abs(slopes) * FARTHEST) for sign in (-1.0, 1.0))
-        for _ in range(50):
-            middle = (low + high) / 2
-            pairs = zip(middle, slopes, strict=True)
-            mean = np.array([self.weights @ expit(a + b * self.log_odds).mean(axis=0) for a, b in pairs])
-            low, high = np.where(mean < self.share, middle, low), np.where(mean < self.share, high, middle)
-        return np.asarray((low + high) / 2)
+        repeats, share, reach = len(self.log_odds), self.share, FARTHEST * (1 + np.abs(slopes))
+        s, weights = self.log_odds.ravel(), np.tile(self.weights, repeats) / repeats
+        return bisected(lambda a: expit(a[:, None] + slopes[:, None] * s) @ weights < share, -reach, reach, 45)
 
     def prevalences(self) -> tuple[Floats, Floats]:
         """Nodes and weights of the posterior of the prevalence; a single node if it is stated."""

@@ -210,7 +210,9 @@ class DerivedRate(ShownAsCard, WithQuantiles):
 
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
-        values = as_numbers(v, "v")
+        return self._cdf(as_numbers(v, "v"))
+
+    def _cdf(self, values: Floats) -> Floats:
         probability = self.pair.probability
         out = [probability(*self._half_plane(x)) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
         return np.asarray(out).reshape(values.shape)[()]
@@ -219,7 +221,7 @@ class DerivedRate(ShownAsCard, WithQuantiles):
         """Posterior quantiles, by bisection."""
         levels = as_probabilities(q, "q")
         ends = np.zeros(levels.shape), np.ones(levels.shape)
-        return bisected(lambda v: self.cdf(v) < levels, *ends, halvings=45)[()]
+        return bisected(lambda v: self._cdf(v) < levels, *ends, halvings=45)[()]
 
 
 @dataclass(frozen=True, repr=False)

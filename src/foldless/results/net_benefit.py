@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from foldless.checks import Floats
-from foldless.honest.probabilities import ProbableRows, unit_rule
+from foldless.honest.probabilities import Estimate, ProbableRows
 from foldless.results.auc import ShownAsCard
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
@@ -68,14 +67,17 @@ def odds(threshold: Floats) -> Floats:
     return np.asarray(threshold / (1 - threshold))
 
 
-def net_benefit_at(rates: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
-    """The net benefit at one threshold, from the rates there."""
-    p, each = unit_rule(24)
-    fpr, tpr = (ndtr(effect.ppf(p)) for effect in (rates.rates.fpr, rates.rates.tpr))
-    prevalence, weights = rows.prevalences()
-    cost = float(odds(np.asarray(threshold)))
-    values = prevalence[:, None, None] * tpr[:, None] - cost * (1 - prevalence)[:, None, None] * fpr
-    flagged = rows.own >= threshold
-    apparent = float(rows.weights @ (flagged * np.where(rows.positive, 1.0, -cost)))
-    law = weights[:, None, None] * np.multiply.outer(each, each)
-    return Measure.of(f"net benefit at {threshold:g}", values, law, apparent)
+def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
+    """The net benefit at one threshold: a normal law with the moments of rates and prevalence."""
+    cost, (fpr, tpr) = float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
+    hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
+    share, known = rows.share, rows.prevalence is not None
+    spread = 0.0 if known else share * (1 - share) / rows.positive.size
+    variance = (
+        (share**2 + spread) * tpr.sd_probability(1.0) ** 2
+        + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
+        + spread * (hits + alarms) ** 2
+    )
+    estimate = Estimate(share * hits - (1 - share) * alarms, float(np.sqrt(variance)))
+    apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
+    return Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)

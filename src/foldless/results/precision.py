@@ -15,6 +15,7 @@ from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 from foldless.results.roc import BinormalCurves
 
+NODES = 40
 REACH = 40.0  # probits beyond which a rate is 0 or 1
 
 
@@ -35,8 +36,8 @@ class PrecisionRecall(ShownAsCard):
     def mean(self, recall: Any) -> Floats:
         """Posterior mean of the precision at each recall."""
         u = as_probabilities(recall, "recall")
-        values, weights = self._precision(np.atleast_1d(u))
-        return (values @ weights).reshape(u.shape)[()]
+        rates, weights = _rates(self.curves, np.atleast_1d(u))
+        return (self._from_rate(np.atleast_1d(u)[:, None], rates) @ weights).reshape(u.shape)[()]
 
     def band(self, recall: Any, level: float = 0.95) -> tuple[Floats, Floats]:
         """Credible band: lower and upper precision at each recall."""
@@ -44,14 +45,6 @@ class PrecisionRecall(ShownAsCard):
         # The precision falls as the false positive rate at this recall grows.
         high, low = (self._from_rate(u, self._rate_quantile(u, p)) for p in central(level))
         return low[()], high[()]
-
-    def _precision(self, u: Floats) -> tuple[Floats, Floats]:
-        """Precision at each recall under each (delta, beta), and the weights of these."""
-        p, weights = unit_rule(64)
-        shift = np.multiply.outer(self.curves.effect.ppf(p), self.curves._stretch)
-        rate = ndtr((ndtri(u)[:, None, None] - shift) / self.curves.beta)
-        both = np.multiply.outer(weights, self.curves.weights)
-        return self._from_rate(u[:, None], rate.reshape(u.size, -1)), both.ravel()
 
     def _rate_quantile(self, u: Floats, p: float) -> Floats:
         """Quantile p of the false positive rate at recall u."""
@@ -73,12 +66,17 @@ class PrecisionRecall(ShownAsCard):
         return f"PrecisionRecall(precision at recall 0.8: {self.mean(0.8):.3f} [{low:.3f}, {high:.3f}])"
 
 
+def _rates(curves: BinormalCurves, u: Floats) -> tuple[Floats, Floats]:
+    """False positive rates at each recall under each (delta, beta), and the weights of these."""
+    p, weights = unit_rule(NODES)
+    shift = np.multiply.outer(curves.effect.ppf(p), curves._stretch)
+    rates = ndtr((ndtri(u)[:, None, None] - shift) / curves.beta)
+    return rates.reshape(u.size, -1), np.multiply.outer(weights, curves.weights).ravel()
+
+
 def average_precision(curves: BinormalCurves, prevalences: tuple[Floats, Floats], apparent: float) -> Measure:
     """The area under the precision-recall curve; `prevalences` are nodes and weights."""
-    u, recall_weights = unit_rule(64)
-    values, weights = [], []
-    for prevalence, weight in zip(*prevalences, strict=True):
-        precision, each = PrecisionRecall(curves, float(prevalence))._precision(u)
-        values.append(recall_weights @ precision)
-        weights.append(weight * each)
-    return Measure.of("average precision", values, weights, apparent)
+    u, recall_weights = unit_rule(NODES)
+    (shares, share_weights), (rates, weights) = prevalences, _rates(curves, u)
+    areas = [recall_weights @ PrecisionRecall(curves, float(share))._from_rate(u[:, None], rates) for share in shares]
+    return Measure.of("average precision", areas, np.multiply.outer(share_weights, weights), apparent)
