@@ -27,7 +27,7 @@ from foldless.honest.probabilities import ProbableRows
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
 from foldless.measures import Measures
-from foldless.model.probabilities import SAME, Link, link_of, probabilities_of, without_probabilities
+from foldless.model.probabilities import SAME, Link, link_of, link_on_stream, probabilities_of, without_probabilities
 from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
 from foldless.multiclass import posterior_of_scores
@@ -36,7 +36,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
 from foldless.results.scores import HonestScores
-from foldless.tables import refuse_stream
+from foldless.tables import is_out_of_core
 
 
 class Computed(Protocol):
@@ -144,7 +144,8 @@ class OfTwoClasses:
             if a.leave_one_out.held.probabilities is None:
                 raise without_probabilities(a.estimator)
             return SAME
-        refuse_stream(a.X, a.y, "this question about probabilities", on_host=True)
+        if is_out_of_core(a.X, a.y):
+            return link_on_stream(a.estimator)
         return link_of(a.estimator, a.X, a.view.scores(), a.view.labels.positive_label)
 
     def measures(self, prevalence: float | None) -> Measures:

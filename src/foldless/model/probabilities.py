@@ -16,6 +16,7 @@ from scipy.special import expit, logit
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.model.pullback import quiet_names, sampled_rows
+from foldless.model.steps import innermost
 
 COMPARED = 64  # rows on which a link is compared with predict_proba
 AGREE = 1e-6
@@ -50,9 +51,15 @@ def probabilities_of(model: Any, X: Any, positive_label: Any) -> Floats:
 def without_probabilities(model: Any) -> EstimatorError:
     """The error for a classifier that has none."""
     return EstimatorError(
-        f"{type(model).__name__} has no probabilities (predict_proba), which calibration, Brier score, log loss and "
-        f"net benefit judge: use a classifier that has them, such as LogisticRegression or LinearDiscriminantAnalysis."
+        f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier that has "
+        f"them, such as LogisticRegression or LinearDiscriminantAnalysis."
     )
+
+
+def link_on_stream(estimator: Any) -> Link:
+    """The same without rows, which are not in memory: random numbers do as well."""
+    X = np.random.default_rng(0).standard_normal((COMPARED, estimator.n_features_in_))
+    return link_of(estimator, X, np.asarray(estimator.decision_function(X)), estimator.classes_[1])
 
 
 def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link:
