@@ -91,6 +91,7 @@ CALLS = {
     "auc_posterior_from_scores": lambda: law(fl.auc_posterior_from_scores(Y, X[:, 0])),
     "roc_posterior": lambda: tuple(fl.roc_posterior(MODEL, X, Y).mean(LEVELS)),
     "error_posterior": lambda: tuple(fl.error_posterior(MODEL, X, Y).ppv.interval()),
+    "validate": lambda: (fl.validate(MODEL, X, Y).to_json(),),
     "honest_scores": lambda: tuple(fl.honest_scores(MODEL, X, Y).scores),
     "cbauc": lambda: (fl.cbauc(np.ones(6), X, Y),),
     "ScoreStats": lambda: (float(fl.ScoreStats.from_data(X, Y, np.ones(6)).scatter1),),

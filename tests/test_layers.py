@@ -15,7 +15,7 @@ ROWS = [
     ["__main__", "cli"],
     ["show"],
     ["search", "comparison", "plan"],
-    ["estimate"],
+    ["estimate", "validation"],
     ["analysis", "baselines"],
     ["answers"],
     ["multiclass", "given_weights", "streaming", "measures"],

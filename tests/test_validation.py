@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit, ndtr
@@ -15,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import foldless as fl
+from cli_files import run
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.calibration import regression
 from foldless.honest.probabilities import Estimate, ProbableRows
@@ -252,6 +256,80 @@ def test_a_measure_is_the_law_that_it_was_given():
     assert ratio.mean == pytest.approx(1.0, rel=2e-3)
     assert ratio.ppf(0.01) > 0
     assert ratio.cdf(ratio.median) == pytest.approx(0.5, abs=1e-6)
+
+
+# ---- one table
+
+
+def test_apparent_figures_are_those_of_scikit_learn():
+    a = analysed()
+    v, own = fl.validate(a, threshold=0.4), a.estimator.predict_proba(a.X)[:, 1]
+    decided = own >= 0.4
+    expected = {
+        "AUC": metrics.roc_auc_score(a.y, own),
+        "average precision": metrics.average_precision_score(a.y, own),
+        "Brier score": metrics.brier_score_loss(a.y, own),
+        "log loss": metrics.log_loss(a.y, own),
+        "sensitivity at 0.4": metrics.recall_score(a.y, decided),
+        "specificity at 0.4": metrics.recall_score(1 - a.y, ~decided),
+        "PPV at 0.4": metrics.precision_score(a.y, decided),
+        "NPV at 0.4": metrics.precision_score(1 - a.y, ~decided),
+        "accuracy at 0.4": metrics.accuracy_score(a.y, decided),
+        "balanced accuracy at 0.4": metrics.balanced_accuracy_score(a.y, decided),
+        "F1 at 0.4": metrics.f1_score(a.y, decided),
+        "MCC at 0.4": metrics.matthews_corrcoef(a.y, decided),
+    }
+    for name, value in expected.items():
+        assert v[name].apparent == pytest.approx(value), name
+    assert v["AUC"].law.mean == a.auc.mean
+    assert v["Brier score"].law.mean == a.brier.mean
+    assert v["sensitivity at 0.4"].law.mean == a.at(probability=0.4).sensitivity.mean
+
+
+def test_all_forms_of_the_table_have_the_same_numbers():
+    v = fl.validate(analysed(), level=0.9)
+    lines = json.loads(v.to_json())["figures"]
+    frame = v.to_frame()
+    texts = (str(v).splitlines()[2:], v.to_markdown().splitlines()[2:], v.to_latex().splitlines()[4:])
+    for k, line in enumerate(lines):
+        figures = [line[c] for c in ("apparent", "honest", "optimism", "low", "high")]
+        assert line["optimism"] == line["apparent"] - line["honest"]
+        assert frame.loc[line["measure"]].tolist() == figures
+        for text in texts:
+            assert re.findall(r"-?\d+\.\d{3}", text[k]) == [f"{value:.3f}" for value in figures]
+    assert "90 % interval" in str(v)
+    assert "80 % interval" in str(fl.validate(analysed(), level=0.8))
+    assert "slope" in fl.analyse(LogisticRegression().fit(*drawn()), *drawn()).calibration._repr_html_()
+    assert "Brier" in v._repr_html_()
+
+
+def test_few_events_call_for_caution():
+    X, y = drawn(60)
+    y = (np.arange(60) < 7).astype(int)
+    v = fl.validate(LogisticRegression().fit(X, y), X, y)
+    assert "caution: the smaller class has 7 rows only" in v.notes[0]
+    assert not any("caution" in note for note in fl.validate(analysed()).notes)
+
+
+def test_the_command_prints_the_table_of_its_json(tmp_path):
+    X, y = drawn(120, 3)
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
+    call = ["validate", path, "--target", "y", "--threshold", "0.3", "--level", "0.9"]
+    said, found = run(*call).stdout, json.loads(run(*call, "--json").stdout)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=10_000)).fit(X, y)
+    expected = fl.validate(model, X, y, threshold=0.3, level=0.9)
+    assert [line["measure"] for line in found["figures"]] == [figure.name for figure in expected.figures]
+    for line, figure in zip(found["figures"], expected.figures, strict=True):
+        assert line["honest"] == pytest.approx(figure.law.mean, abs=1e-3)
+        (printed,) = [row for row in said.splitlines() if row.strip().startswith(line["measure"] + "  ")]
+        figures = [line[c] for c in ("apparent", "honest", "optimism", "low", "high")]
+        assert re.findall(r"-?\d+\.\d{3}", printed) == [f"{value:.3f}" for value in figures]
+    assert run(*call, "--table", "markdown").stdout.startswith("| measure | apparent")
+    assert run(*call, "--table", "latex").stdout.startswith(r"\begin{tabular}")
+    refused = run(*call, "--model", "ridge")
+    assert refused.exit_code == 2
+    assert "RidgeClassifier has no probabilities" in refused.stderr
 
 
 # ---- what is refused

@@ -118,6 +118,12 @@ def net_benefit(curve: Any) -> str:
     return card("Net benefit on new data", f"prevalence {curve.prevalence:.3g}", facts, notes=curve.notes)
 
 
+def validation(post: Any) -> str:
+    """A `Validation`."""
+    facts = {line["measure"]: f"{line['honest']:.3f} [{line['low']:.3f}, {line['high']:.3f}]" for line in post.lines}
+    return card("Internal validation", f"{post.n1} positive, {post.n0} negative rows", facts, notes=post.notes)
+
+
 def _headline_of(post: Any) -> str:
     """Mean and interval of a figure that need not lie between 0 and 1."""
     low, high = post.interval(LEVEL)

@@ -51,7 +51,7 @@ def probabilities_of(model: Any, X: Any, positive_label: Any) -> Floats:
 def without_probabilities(model: Any) -> EstimatorError:
     """The error for a classifier that has none."""
     return EstimatorError(
-        f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier that has "
+        f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier with "
         f"them, such as LogisticRegression or LinearDiscriminantAnalysis."
     )
 
