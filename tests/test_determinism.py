@@ -121,6 +121,11 @@ CALLS = {
     "AUCPosteriorDisplay": lambda: drawn(lambda: fl.AUCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ROCPosteriorDisplay": lambda: drawn(lambda: fl.ROCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ComparisonDisplay": lambda: drawn(lambda: fl.ComparisonDisplay.from_estimators(MODEL, OTHER, X, Y)),
+    "CalibrationDisplay": lambda: drawn(lambda: fl.CalibrationDisplay.from_estimator(MODEL, X, Y)),
+    "DecisionCurveDisplay": lambda: drawn(lambda: fl.DecisionCurveDisplay.from_estimator(MODEL, X, Y)),
+    "PrecisionRecallPosteriorDisplay": lambda: drawn(
+        lambda: fl.PrecisionRecallPosteriorDisplay.from_estimator(MODEL, X, Y)
+    ),
     "LearningCurveDisplay": lambda: drawn(lambda: fl.LearningCurveDisplay.from_estimator(MODEL, X, Y)),
     "PairwiseAUCDisplay": lambda: drawn(lambda: fl.PairwiseAUCDisplay.from_estimator(THREE, X3, Y3)),
     "SearchDisplay": lambda: drawn(

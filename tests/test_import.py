@@ -21,7 +21,8 @@ NAMES = (
     "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
     "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior",
     "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior", "Calibration", "Measure", "NetBenefit",
-    "PrecisionRecall", "Validation", "validate",
+    "PrecisionRecall", "Validation", "validate", "CalibrationDisplay", "DecisionCurveDisplay",
+    "PrecisionRecallPosteriorDisplay",
 )  # fmt: skip
 
 

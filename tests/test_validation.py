@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import matplotlib.pyplot
 import numpy as np
 import pytest
 from scipy.special import expit, logit, ndtr
@@ -330,6 +331,29 @@ def test_the_command_prints_the_table_of_its_json(tmp_path):
     refused = run(*call, "--model", "ridge")
     assert refused.exit_code == 2
     assert "RidgeClassifier has no probabilities" in refused.stderr
+
+
+# ---- pictures
+
+
+@pytest.mark.parametrize("kind", ["CalibrationDisplay", "DecisionCurveDisplay", "PrecisionRecallPosteriorDisplay"])
+def test_pictures_show_the_numbers_of_the_analysis(kind):
+    a = analysed()
+    display = getattr(fl, kind).from_estimator(a, level=0.8, color="black")
+    x, y = display.line_.get_data()
+    expected = {
+        "CalibrationDisplay": lambda: a.calibration.curve.mean(x),
+        "DecisionCurveDisplay": lambda: a.net_benefit(x).mean,
+        "PrecisionRecallPosteriorDisplay": lambda: a.precision_recall.mean(x),
+    }[kind]()
+    np.testing.assert_allclose(y, expected)
+    assert display.line_.get_color() == "black"
+    assert "80 % band" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert np.all((display.low <= display.mean) & (display.mean <= display.high))
+    assert display.references_
+    with pytest.raises(InputError, match="draws one model"):
+        getattr(fl, kind).from_estimator({"one": a, "two": a})
+    matplotlib.pyplot.close(display.figure_)
 
 
 # ---- what is refused

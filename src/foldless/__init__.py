@@ -41,6 +41,7 @@ _NAMES = {
     "show.report.run": "Report report",
     "show.roc": "ROCPosteriorDisplay",
     "show.search": "SearchDisplay",
+    "show.validation": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallPosteriorDisplay",
     "validation": "Validation validate",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
@@ -101,6 +102,9 @@ if TYPE_CHECKING:
     from foldless.show.report.run import report as report
     from foldless.show.roc import ROCPosteriorDisplay as ROCPosteriorDisplay
     from foldless.show.search import SearchDisplay as SearchDisplay
+    from foldless.show.validation import CalibrationDisplay as CalibrationDisplay
+    from foldless.show.validation import DecisionCurveDisplay as DecisionCurveDisplay
+    from foldless.show.validation import PrecisionRecallPosteriorDisplay as PrecisionRecallPosteriorDisplay
     from foldless.validation import Validation as Validation
     from foldless.validation import validate as validate
 

@@ -27,8 +27,8 @@ from foldless.honest.probabilities import ProbableRows
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
 from foldless.measures import Measures
-from foldless.model.probabilities import SAME, Link, link_of, link_on_stream, probabilities_of, without_probabilities
-from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
+from foldless.model.probabilities import SAME, Link, link_by_itself, link_of, probabilities_of, without_probabilities
+from foldless.model.steps import innermost, is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
 from foldless.multiclass import posterior_of_scores
 from foldless.results.accuracy import AccuracyPosterior
@@ -145,7 +145,7 @@ class OfTwoClasses:
                 raise without_probabilities(a.estimator)
             return SAME
         if is_out_of_core(a.X, a.y):
-            return link_on_stream(a.estimator)
+            return link_by_itself(innermost(a.estimator))
         return link_of(a.estimator, a.X, a.view.scores(), a.view.labels.positive_label)
 
     def measures(self, prevalence: float | None) -> Measures:
@@ -187,11 +187,11 @@ class OfTwoClasses:
             low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
         # The last threshold that is sensitive enough, the first that is specific enough.
         threshold = float(between[high if rate == "specificity" else low])
+        post = self.error(threshold, prevalence, None)
         with suppress(EstimatorError, InputError):  # a classifier without probabilities has its decision values
-            if not self.analysis.by_refits:
-                probability = float(self.link.probability(threshold))
-                return replace(self.error(threshold, prevalence, None), probability=probability)
-        return self.error(threshold, prevalence, None)
+            at = None if self.analysis.by_refits else float(self.link.probability(threshold))
+            return replace(post, probability=at)
+        return post
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         return self._without_error("accuracy", None)

@@ -42,17 +42,8 @@ class Validation(ShownAsCard):
 
     ``print(v)`` shows the table; `summary`, `to_json`, `to_markdown`, `to_latex` and `to_frame` (which needs pandas)
     give it in other forms, with the same numbers. "Apparent" is what the training rows say of the fit that saw them,
-    "honest" what is to be expected of new rows, and "optimism" the difference.
-
-    Attributes
-    ----------
-    figures : tuple of Figure
-        Each has ``name``, ``law`` (with ``mean``, ``sd`` and ``interval``) and ``apparent``.
-    threshold : float
-        The probability above which a row counts as positive.
-    prevalence, n0, n1, level, method, notes
-        The share of positive rows, the rows of each class, the level of the intervals, how rows were left out, and what
-        to know when reading the figures.
+    "honest" what is to be expected of new rows, and "optimism" the difference. Each of the `figures`, also found by
+    name as in ``v["Brier score"]``, has ``name``, ``law`` (with ``mean``, ``sd`` and ``interval``) and ``apparent``.
     """
 
     figures: tuple[Figure, ...]
@@ -94,20 +85,20 @@ class Validation(ShownAsCard):
 
     def to_markdown(self) -> str:
         """The table in Markdown."""
-        head, *rows = self._cells()
+        head, *rows = self.cells()
         lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of booktabs."""
-        head, *rows = ([cell.replace("%", r"\%") for cell in line] for line in self._cells())
+        head, *rows = ([cell.replace("%", r"\%") for cell in line] for line in self.cells())
         body = [" & ".join(line) + r" \\" for line in rows]
         columns = "l" + "r" * (len(head) - 1)
         start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
         return "\n".join([*start, *body, r"\bottomrule", r"\end{tabular}"])
 
     def __str__(self) -> str:
-        table = self._cells()
+        table = self.cells()
         widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
         rows = [
             "  ".join(
@@ -119,24 +110,19 @@ class Validation(ShownAsCard):
         rule = "-" * len(rows[0])
         return "\n".join([rows[0], rule, *rows[1:], *(f"Note: {note}" for note in self.notes)])
 
-    def _cells(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
         """The table as text: a head and one row per figure."""
-        head = ["measure", "apparent", "honest", "optimism", f"{words.percent(self.level)} interval"]
-        shown = [[line["measure"], *(cell(line[c]) for c in COLUMNS[1:4]), span(line)] for line in self.lines]
-        return [head, *shown]
+        head = [*COLUMNS[:4], f"{words.percent(self.level)} interval"]
+        return [head, *(_texts(*line.values()) for line in self.lines)]
 
     def __repr__(self) -> str:
         return f"Validation({len(self.figures)} figures, n0={self.n0}, n1={self.n1}, method={self.method!r})"
 
 
-def cell(value: float | None) -> str:
-    """A figure of a table; a dash where there is none."""
-    return "-" if value is None else f"{value:.3f}"
-
-
-def span(line: dict[str, Any]) -> str:
-    """The interval of a line."""
-    return f"{cell(line['low'])} to {cell(line['high'])}"
+def _texts(name: str, *values: float | None) -> list[str]:
+    """The cells of a line: a dash where there is no figure, both ends of the interval in one."""
+    *figures, low, high = ("-" if value is None else f"{value:.3f}" for value in values)
+    return [name, *figures, f"{low} to {high}"]
 
 
 def validate(
@@ -198,12 +184,8 @@ def validate(
 
 
 def _few(n0: int, n1: int) -> tuple[str, ...]:
-    fewest = min(n0, n1)
-    if fewest >= FEW_EVENTS:
-        return ()
-    return (
-        f"caution: the smaller class has {fewest} rows only, fewer than {FEW_EVENTS}: too few to validate a model on.",
-    )
+    text = f"caution: the smaller class has {min(n0, n1)} rows only, fewer than {FEW_EVENTS}: too few for a validation."
+    return (text,) if min(n0, n1) < FEW_EVENTS else ()
 
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:

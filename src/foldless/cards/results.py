@@ -102,22 +102,6 @@ def calibration(post: Any) -> str:
     return card("Calibration on new data", f"slope {_headline_of(post.slope)}", facts, notes=post.notes)
 
 
-def precision_recall(curve: Any) -> str:
-    """A `PrecisionRecall`."""
-    at = np.array([0.5, 0.7, 0.9])
-    rows = zip(at, curve.mean(at), *curve.band(at, LEVEL), strict=True)
-    facts = {f"precision at recall {u:g}": words.estimate(*row) for u, *row in rows}
-    title = f"Precision-recall curve on new data, {words.percent(curve.prevalence)} positive"
-    return card(title, repr(curve), facts, notes=curve.notes)
-
-
-def net_benefit(curve: Any) -> str:
-    """A `NetBenefit`."""
-    rows = zip(curve.thresholds, curve.mean, *curve.interval(LEVEL), strict=True)
-    facts = {f"at {t:g}": f"{mean:.3f} [{low:.3f}, {high:.3f}]" for t, mean, low, high in list(rows)[:SHOWN]}
-    return card("Net benefit on new data", f"prevalence {curve.prevalence:.3g}", facts, notes=curve.notes)
-
-
 def validation(post: Any) -> str:
     """A `Validation`."""
     facts = {line["measure"]: f"{line['honest']:.3f} [{line['low']:.3f}, {line['high']:.3f}]" for line in post.lines}

@@ -108,13 +108,6 @@ class Cut:
                 f"decision_function use --decision-value {self.probability:g}."
             )
 
-    @property
-    def option(self) -> str | None:
-        """The option that was given."""
-        if self.probability is not None:
-            return "--threshold"
-        return None if self.decision_value is None else "--decision-value"
-
     def rates(self, analysis: fl.Analysis, prevalence: float | None) -> fl.ErrorPosterior:
         """The rates there; a classifier without probabilities is told to take decision values."""
         if self.probability is None:
@@ -133,9 +126,9 @@ def answer(
     request: Request, prevalence: float | None, cut: Cut, path: Path | None, method: str = "auto"
 ) -> dict[str, Any]:
     """Everything that is printed, as a plain dict; the picture is written on the way."""
-    asked = "--prevalence" if prevalence is not None else cut.option
-    if asked is not None:
-        request.two_classes_only(asked)
+    given = {"--prevalence": prevalence, "--threshold": cut.probability, "--decision-value": cut.decision_value}
+    for option in (name for name, value in given.items() if value is not None):
+        request.two_classes_only(option)
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
         analysis = request.judged(method=method)

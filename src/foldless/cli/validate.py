@@ -9,12 +9,10 @@ from typing import Any
 import click
 
 import foldless as fl
-from foldless import words
 from foldless.cli import console
 from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import SHARE, CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.request import Request, read
-from foldless.validation import cell, span
 
 EXAMPLES = """\b
 Examples:
@@ -60,36 +58,25 @@ def validate(
     if table is not None:
         click.echo(found.to_markdown() if table == "markdown" else found.to_latex())
         return
-    console.say_result(answer(request, analysis, found, warned), options.as_json, partial(show, request=request))
+    result = answer(request, analysis, found, warned)
+    console.say_result(result, options.as_json, partial(show, request=request, found=found))
 
 
 def answer(request: Request, analysis: fl.Analysis, found: fl.Validation, warned: list[str]) -> dict[str, Any]:
     """Everything that is printed, as a plain dict."""
     negative, positive = request.classes
-    summary = {key: value for key, value in found.summary().items() if key not in ("notes", "n0", "n1")}
-    return {
-        **request.facts(),
-        "positive": positive,
-        "negative": negative,
-        "n_positive": found.n1,
-        "n_negative": found.n0,
-        "classifier": request.classifier,
-        **summary,
-        **request.doubts(analysis, warned, found.notes),
-    }
+    classes = {"positive": positive, "negative": negative, "n_positive": found.n1, "n_negative": found.n0}
+    summary = {key: value for key, value in found.summary().items() if key not in ("n0", "n1")}
+    doubts = request.doubts(analysis, warned, found.notes)
+    return {**request.facts(), **classes, "classifier": request.classifier, **summary, **doubts}
 
 
-def show(result: dict[str, Any], request: Request) -> None:
+def show(result: dict[str, Any], request: Request, found: fl.Validation) -> None:
     """One sentence, the table, and every note."""
     rows = f"{result['n_positive']} '{result['positive']}' and {result['n_negative']} '{result['negative']}'"
     console.say(f"Internal validation on {rows} rows.{request.positive_words}", style="bold")
     console.say_verdict(result["verdict"])
-    head = ("measure", "apparent", "honest", "optimism", f"{words.percent(result['level'])} interval")
-    figures = result["figures"]
-    lines = [
-        (line["measure"], cell(line["apparent"]), cell(line["honest"]), cell(line["optimism"]), span(line))
-        for line in figures
-    ]
+    head, *lines = found.cells()
     console.say_table(head, lines)
     console.say_facts({"classifier": request.classifier_words, **request.table_facts()})
     console.say_ending(result["notes"])

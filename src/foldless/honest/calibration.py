@@ -1,18 +1,10 @@
 """The calibration slope and the calibration curve, from honest probabilities and the posterior of the separation.
 
-The slope is that of a logistic regression of y on the log odds s that the classifier gives. For normal scores with
-spread sd within the classes it is delta / sd, and delta is the separation of the AUC's posterior: the slope has its
-prior and its training noise, and holds 0 where the AUC holds one half. With few rows this errs less than a regression
-on honest scores, which rests on those near the border. Other scores have another ratio R of the slope to delta / sd.
-What the regression says of log R is shrunk towards 0, its value for normal scores, with R of spread 0.15 among
-classifiers and as uncertain as that is among 120 r rows per class:
+    slope = R^w delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho
 
-    slope = R^w delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho.
-
-The spread is estimated from (N - 2) / r rows. delta / sd = (difference of means) / sd^2 moves with its square, whereas
-the law of delta knows of one power only: the variance of log sd, (kurtosis - 1) / (4 (N - 2)) per row, counts three
-times. The constants come from simulations and from half of the development data. Given the slope b, the intercept is
-the one that gives the right mean probability, give or take the error of calibration in the large.
+with delta the separation of the AUC's posterior and sd the spread of the log odds within the classes. R is the ratio of
+the slope of a regression on honest log odds to delta / sd, 1 for normal scores; it is shrunk towards that, as few rows
+tell little about it. The constants come from simulations and from half of the development data (docs/method.md).
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Averages over rows whose probabilities come from fits that lack them: Brier score, log loss, observed/expected.
 
-The mean of the losses l_i of honest probabilities is an estimate of their mean on new data. Its variance is that of
-independent rows, times r = 1 + rho for what the fits share (as for the AUC, `foldless.honest.statistic`). Rows come as
-a random sample, so that the prevalence is uncertain, too, unless it is stated: then each class counts what is stated,
-and only the spread within the classes is left. The variance of few or heavy-tailed losses is itself uncertain, with
-2 n / (kurtosis - 1) degrees of freedom.
-
-Calibration in the large compares means of y and p. The training rows hardly move it (the intercept absorbs them): in
-simulations its intervals cover without the factor r.
+The mean of the losses of honest probabilities has the variance of independent rows, times r = 1 + rho for what the fits
+share (`foldless.honest.statistic`). Rows come as a random sample, so that the prevalence is uncertain, too; where it is
+stated, each class counts what is stated, and only the spread within the classes is left. The variance of few or
+heavy-tailed losses is itself uncertain, with 2 n / (kurtosis - 1) degrees of freedom. Calibration in the large, which
+compares the means of y and p, needs no factor r: the intercept absorbs what the training rows share.
 """
 
 from __future__ import annotations

@@ -30,10 +30,9 @@ class Link:
     decision: Callable[[Any], Any]
 
 
-LOGISTIC = Link(expit, logit)
 SAME = Link(lambda p: p, lambda p: p)  # scores that are probabilities already
 LINKS = (
-    LOGISTIC,
+    Link(expit, logit),
     Link(lambda s: expit(2 * s), lambda p: logit(p) / 2),  # a softmax of both classes
     Link(lambda s: (np.clip(s, -1, 1) + 1) / 2, lambda p: 2 * p - 1),  # modified Huber loss
 )
@@ -56,10 +55,12 @@ def without_probabilities(model: Any) -> EstimatorError:
     )
 
 
-def link_on_stream(estimator: Any) -> Link:
-    """The same without rows, which are not in memory: random numbers do as well."""
-    X = np.random.default_rng(0).standard_normal((COMPARED, estimator.n_features_in_))
-    return link_of(estimator, X, np.asarray(estimator.decision_function(X)), estimator.classes_[1])
+def link_by_itself(estimator: Any) -> Link:
+    """The same of a linear classifier without rows: at points near the threshold, where no link is saturated."""
+    w, rng = np.ravel(estimator.coef_), np.random.default_rng(0)
+    X = np.outer((rng.uniform(-2, 2, COMPARED) - float(np.ravel(estimator.intercept_)[0])) / (w @ w), w)
+    with quiet_names():
+        return link_of(estimator, X, np.asarray(estimator.decision_function(X)), estimator.classes_[1])
 
 
 def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -81,23 +82,24 @@ class Calibration(ShownAsCard):
     def _gaps(self) -> tuple[Floats, Floats, Floats]:
         return *self.law.gaps(), apparent_gaps(self.law.rows.apparent)
 
+    def _gap(self, name: str, figure: Callable[..., Any]) -> Measure:
+        gaps, weights, apparent = self._gaps
+        return Measure.of(name, figure(gaps, axis=-1), weights, figure(apparent, axis=-1))
+
     @cached_property
     def ici(self) -> Measure:
         """Integrated calibration index: the mean distance of the curve from the predicted probabilities."""
-        gaps, weights, apparent = self._gaps
-        return Measure.of("ICI", gaps.mean(axis=1), weights, apparent.mean())
+        return self._gap("ICI", np.mean)
 
     @cached_property
     def e50(self) -> Measure:
         """The median of that distance."""
-        gaps, weights, apparent = self._gaps
-        return Measure.of("E50", np.median(gaps, axis=1), weights, np.median(apparent))
+        return self._gap("E50", np.median)
 
     @cached_property
     def e90(self) -> Measure:
         """Its ninth decile."""
-        gaps, weights, apparent = self._gaps
-        return Measure.of("E90", np.quantile(gaps, 0.9, axis=1), weights, np.quantile(apparent, 0.9))
+        return self._gap("E90", partial(np.quantile, q=0.9))
 
     @property
     def curve(self) -> CalibrationCurve:

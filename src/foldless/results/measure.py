@@ -19,13 +19,8 @@ NODES = 200
 class Measure(ShownAsCard, WithQuantiles):
     """Posterior of a figure such as the Brier score on new data.
 
-    The law is held as nodes: `values` in ascending order, and the probability of each.
-
-    Attributes
-    ----------
-    name : str
-    apparent : float
-        The same figure on the training rows, by the fit that saw them.
+    The law is held as nodes: `values` in ascending order, and the probability of each. `apparent` is the same figure on
+    the training rows, by the fit that saw them.
 
     Examples
     --------
@@ -90,12 +85,6 @@ class Measure(ShownAsCard, WithQuantiles):
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""
         return np.interp(as_probabilities(q, "q"), self._levels, self.values)[()]
-
-    def summary(self, level: float = 0.95) -> dict[str, Any]:
-        """Everything worth printing, as a plain dict."""
-        low, high = self.interval(level)
-        figures = {"apparent": self.apparent, "mean": self.mean, "sd": self.sd, "optimism": self.optimism}
-        return {"name": self.name, **figures, "level": level, "low": low, "high": high}
 
     def __repr__(self) -> str:
         low, high = self.interval()

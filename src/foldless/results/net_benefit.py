@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from foldless.checks import Floats
 from foldless.honest.probabilities import Estimate, ProbableRows
-from foldless.results.auc import ShownAsCard
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NetBenefit(ShownAsCard):
+class NetBenefit:
     """Posterior of the net benefit at each threshold: prevalence x TPR - odds x (1 - prevalence) x FPR.
 
     `mean`, `sd`, `apparent`, `treat_all` and `treat_none` are arrays, one value for each of `thresholds`, and so are
@@ -25,7 +24,6 @@ class NetBenefit(ShownAsCard):
     measures: tuple[Measure, ...]
     prevalence: float
     notes: tuple[str, ...] = ()
-    _card = "net_benefit"
 
     @property
     def mean(self) -> Floats:
@@ -80,4 +78,6 @@ def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -
     )
     estimate = Estimate(share * hits - (1 - share) * alarms, float(np.sqrt(variance)))
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
-    return Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)
+    law = Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)
+    # All positive rows found and no false alarm: more cannot be had.
+    return replace(law, values=np.minimum(law.values, share + 3 * np.sqrt(spread)))

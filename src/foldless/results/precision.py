@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 from foldless.checks import Floats, as_probabilities
 from foldless.honest.probabilities import unit_rule
 from foldless.laws.effect import bisected
-from foldless.results.auc import ShownAsCard, central
+from foldless.results.auc import central
 from foldless.results.measure import Measure
 from foldless.results.roc import BinormalCurves
 
@@ -20,7 +20,7 @@ REACH = 40.0  # probits beyond which a rate is 0 or 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PrecisionRecall(ShownAsCard):
+class PrecisionRecall:
     """Posterior of the precision-recall curve at a prevalence.
 
     With TPR(q) = Phi(s delta + beta q) at FPR = Phi(q) (`BinormalCurves`), the precision at recall u is
@@ -31,7 +31,6 @@ class PrecisionRecall(ShownAsCard):
     prevalence: float
     method: str = "loo"
     notes: tuple[str, ...] = ()
-    _card = "precision_recall"
 
     def mean(self, recall: Any) -> Floats:
         """Posterior mean of the precision at each recall."""
