@@ -249,6 +249,17 @@ def test_the_regression_is_that_of_scikit_learn():
     np.testing.assert_allclose(regression(rows), (fitted.intercept_[0], fitted.coef_[0, 0]), rtol=1e-5)
 
 
+def test_extreme_probabilities_have_figures_all_the_same():
+    """Nearly equal probabilities, and classes that no honest score mixes up: each mean lies within its interval."""
+    X, y = drawn()
+    apart = X + 12 * y[:, None]
+    for Z, C, method in ((X, 1e-9, "loo"), (apart, 1e4, "loo"), (apart, 1.0, "refit")):
+        v = fl.validate(LogisticRegression(C=C, max_iter=10_000).fit(Z, y), Z, y, method=method)
+        assert all(line["low"] <= line["honest"] <= line["high"] for line in v.lines)
+    slope = fl.analyse(LogisticRegression(C=1e-9, **TIGHT).fit(X, y), X, y).calibration.slope
+    assert slope.apparent == pytest.approx(slope.mean, rel=0.5)  # some 10^7 either way
+
+
 def test_a_measure_is_the_law_that_it_was_given():
     law = Measure.normal("x", Estimate(1.0, 0.5), 0.0)
     assert (law.mean, law.sd) == pytest.approx((1.0, 0.5), rel=2e-3)

@@ -135,6 +135,8 @@ class OfTwoClasses:
         a = self.analysis
         if not is_estimator(a.estimator):
             raise InputError("weights have no probabilities: pass a fitted classifier that has them.")
+        if self.method == "in-sample":
+            raise InputError("method 'in-sample' has no honest probabilities: leave method out.")
         if self.method == "loo-surrogate":
             raise InputError(
                 "a ridge regression stands in for the training of this classifier and has no probabilities: use "
@@ -154,10 +156,9 @@ class OfTwoClasses:
             prevalence = checks.in_open_interval(prevalence, "prevalence")
         loo, link, rows = self.analysis.leave_one_out, self.link, self.analysis.rows
         if isinstance(loo, Refits):
-            assert loo.held.probabilities is not None
             training = self.analysis.training
             own = probabilities_of(training.estimator, training.table, training.labels.positive_label)
-            honest = loo.held.probabilities
+            honest = np.asarray(loo.held.probabilities)
         else:
             own, honest = (np.asarray(link.probability(s)) for s in (self.analysis.view.scores(), loo.removed.loo))
         probable = ProbableRows(
@@ -232,10 +233,6 @@ class InSample(OfTwoClasses):
 
     prior: Prior
     method = "in-sample"
-
-    @property
-    def link(self) -> Link:
-        raise InputError("method 'in-sample' has no honest probabilities: leave method out.")
 
     @property
     def optimism(self) -> str | None:

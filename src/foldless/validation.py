@@ -169,8 +169,6 @@ def validate(
     >>> v = fl.validate(LogisticRegression().fit(X, y), X, y)
     >>> v["AUC"].apparent > v["AUC"].law.mean
     True
-    >>> v.lines[0]["measure"]
-    'AUC'
     """
     level = checks.in_open_interval(level, "level")
     options = Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs)
@@ -234,4 +232,4 @@ def apparent_rates(rows: ProbableRows, threshold: float) -> dict[str, float]:
 
 
 def _ratio(part: float, whole: float) -> float:
-    return part / whole if whole > 0 else float("nan")
+    return part / whole if whole > 0 else np.nan

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from foldless.checks import Floats
-from foldless.honest.probabilities import ProbableRows, normal_rule, unit_rule
+from foldless.honest.probabilities import TINY, ProbableRows, normal_rule, unit_rule
 from foldless.laws.effect import Effect
 
 COUNTED = 3.0  # times that the variance of log sd enters
@@ -25,7 +25,6 @@ SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
 CLOSE, MOST_RATIO = 0.5, 4.0
 MOST_ROWS = 2000  # rows that are enough for the shape of the curve
 STEPS = 60
-LEAST_CURVATURE = 1e-6
 Law = tuple[Floats, Floats]  # values and their weights
 
 
@@ -80,7 +79,7 @@ class CalibrationLaw:
         level, s = self._thinned.level(slopes), self._thinned.log_odds.ravel()
         # The error of the mean probability, on the scale of the log odds at each slope.
         own, at = _curvature(s).mean(), _curvature(level[:, None] + slopes[:, None] * s).mean(axis=1)
-        shift = np.multiply.outer(self.rows.intercept().error * own / np.maximum(at, LEAST_CURVATURE), z)
+        shift = np.multiply.outer(self.rows.intercept().error * np.minimum(own / np.maximum(at, TINY), MOST_RATIO), z)
         lines = np.broadcast_arrays(level[:, None] + shift, slopes[:, None], np.multiply.outer(p_weights, z_weights))
         return lines[0].ravel(), lines[1].ravel(), lines[2].ravel()
 
@@ -121,7 +120,8 @@ def regression(rows: ProbableRows) -> tuple[float, float]:
     y, w = np.tile(rows.positive, repeats), np.tile(rows.weights, repeats) / repeats
     if s[y].min() >= s[~y].max():
         return float("nan"), float("inf")
-    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), s])
+    unit = max(float(s.std()), TINY)  # log odds may be tiny or large
+    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), s / unit])
     for _ in range(STEPS):
         q = expit(A @ beta)
         curvature = (A * (w * np.maximum(q * (1 - q), 1e-9))[:, None]).T @ A + 1e-12 * np.eye(2)
@@ -129,7 +129,7 @@ def regression(rows: ProbableRows) -> tuple[float, float]:
         beta += step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < 1e-10:
             break
-    return float(beta[0]), float(beta[1])
+    return float(beta[0]), float(beta[1] / unit)
 
 
 def apparent_gaps(rows: ProbableRows) -> Floats:

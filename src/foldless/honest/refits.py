@@ -492,9 +492,8 @@ class Refits(LeaveOneOut):
         return self._effects_of(self.held.scores, threshold)
 
     def class_effects_at(self, probability: float) -> tuple[StudentEffect, StudentEffect]:
-        """The same from a probability."""
-        assert self.held.probabilities is not None  # their lack is refused where the question is asked
-        return self._effects_of(self.held.probabilities, probability)
+        """The same from a probability, where the classifier has them."""
+        return self._effects_of(np.asarray(self.held.probabilities), probability)
 
     def _effects_of(self, scores: Floats, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         one = self.held.positive

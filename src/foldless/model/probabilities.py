@@ -18,8 +18,7 @@ from foldless.errors import EstimatorError
 from foldless.model.pullback import quiet_names, sampled_rows
 from foldless.model.steps import innermost
 
-COMPARED = 64  # rows on which a link is compared with predict_proba
-AGREE = 1e-6
+COMPARED, AGREE = 64, 1e-6  # rows on which a link is compared with predict_proba, and how closely
 
 
 @dataclass(frozen=True, eq=False)
