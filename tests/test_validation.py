@@ -250,12 +250,12 @@ def test_the_regression_is_that_of_scikit_learn():
 
 
 def test_extreme_probabilities_have_figures_all_the_same():
-    """Nearly equal probabilities, and classes that no honest score mixes up: each mean lies within its interval."""
+    """Nearly equal probabilities, and classes that no honest score mixes up: each mean lies in its interval, which may be a point."""
     X, y = drawn()
     apart = X + 12 * y[:, None]
-    for Z, C, method in ((X, 1e-9, "loo"), (apart, 1e4, "loo"), (apart, 1.0, "refit")):
-        v = fl.validate(LogisticRegression(C=C, max_iter=10_000).fit(Z, y), Z, y, method=method)
-        assert all(line["low"] <= line["honest"] <= line["high"] for line in v.lines)
+    for Z, C, method in ((X, 1e-9, "loo"), (apart, 1.0, "loo"), (apart, 1.0, "refit")):
+        v = fl.validate(LogisticRegression(C=C, **TIGHT).fit(Z, y), Z, y, method=method)
+        assert all(line["low"] - 1e-6 <= line["honest"] <= line["high"] + 1e-6 for line in v.lines)
     slope = fl.analyse(LogisticRegression(C=1e-9, **TIGHT).fit(X, y), X, y).calibration.slope
     assert slope.apparent == pytest.approx(slope.mean, rel=0.5)  # some 10^7 either way
 
