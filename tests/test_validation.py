@@ -250,7 +250,7 @@ def test_the_regression_is_that_of_scikit_learn():
 
 
 def test_extreme_probabilities_have_figures_all_the_same():
-    """Nearly equal probabilities, and classes that no honest score mixes up: each mean lies in its interval, which may be a point."""
+    """Nearly equal probabilities, and classes far apart: each mean lies in its interval, which may be a point."""
     X, y = drawn()
     apart = X + 12 * y[:, None]
     for Z, C, method in ((X, 1e-9, "loo"), (apart, 1.0, "loo"), (apart, 1.0, "refit")):

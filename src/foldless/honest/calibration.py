@@ -120,8 +120,8 @@ def regression(rows: ProbableRows) -> tuple[float, float]:
     y, w = np.tile(rows.positive, repeats), np.tile(rows.weights, repeats) / repeats
     if s[y].min() >= s[~y].max():
         return float("nan"), float("inf")
-    unit = max(float(s.std()), TINY)  # log odds may be tiny or large
-    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), s / unit])
+    centre, unit = float(s.mean()), max(float(s.std()), TINY)  # log odds may be nearly equal, or large
+    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), (s - centre) / unit])
     for _ in range(STEPS):
         q = expit(A @ beta)
         curvature = (A * (w * np.maximum(q * (1 - q), 1e-9))[:, None]).T @ A + 1e-12 * np.eye(2)
@@ -129,7 +129,7 @@ def regression(rows: ProbableRows) -> tuple[float, float]:
         beta += step / max(1.0, float(np.abs(step).max()) / 2)
         if np.abs(step).max() < 1e-10:
             break
-    return float(beta[0]), float(beta[1] / unit)
+    return float(beta[0] - beta[1] * centre / unit), float(beta[1] / unit)
 
 
 def apparent_gaps(rows: ProbableRows) -> Floats:
