@@ -24,11 +24,11 @@ from data import alternating
 BUDGETS = {
     # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are:
     # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors;
-    # permutation tests without refits and tuning that is accounted for.
-    "package lines": 28_500,
-    "package files": 140,
+    # the internal validation of probabilities; permutation tests without refits; tuning that is accounted for.
+    "package lines": 29_900,
+    "package files": 155,
     "studies lines": 7_000,
-    "files entered by auc_posterior": 25,
+    "files entered by auc_posterior": 26,
     "median function": 8,  # body lines
     "functions of 30 lines and more, in percent": 10,
 }

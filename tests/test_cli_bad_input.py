@@ -111,7 +111,7 @@ FILES = {
     "text and gaps": ("x.csv", lines(city=CITIES, gap=GAP), [], "--one-hot and --impute median"),
     "negative under a logarithm": ("x.csv", lines(), ["--log"], "values below 0 in 'a'"),
     "three classes, --positive": ("x.csv", THREE, ["--positive", "1"], "--positive is for two classes"),
-    "three classes, --threshold": ("x.csv", THREE, ["--threshold", "1"], "--threshold is for two classes"),
+    "three classes, --threshold": ("x.csv", THREE, ["--threshold", "0.5"], "--threshold is for two classes"),
     "three classes, --prevalence": ("x.csv", THREE, ["--prevalence", "0.1"], "--prevalence is for two classes"),
     "three classes, --groups": ("x.csv", lines(labels=np.arange(N) % 3, g=Y), ["--groups", "g"], "--groups is for two"),
     "group without a name": ("x.csv", lines(g=GAP), ["--groups", "g"], "the groups column 'g' is empty"),

@@ -137,14 +137,41 @@ def test_groups_reach_the_estimate(tmp_path):
 
 
 def test_rates_at_a_threshold_and_a_prevalence(csv):
-    found = answered("auc", csv, "--target", "y", "--threshold", "0.4", "--prevalence", "0.05", "--level", "0.9")
+    found = answered("auc", csv, "--target", "y", "--decision-value", "0.4", "--prevalence", "0.05", "--level", "0.9")
     model = make_pipeline(StandardScaler(), LogisticRegression(**LOGISTIC)).fit(X, Y)
     rates = fl.error_posterior(model, X, Y, threshold=0.4, prevalence=0.05)
+    assert found["probability"] is None
     for name in ("sensitivity", "specificity", "ppv", "npv", "error"):
         rate = getattr(rates, name)
         assert tuple(found[name].values()) == (rate.mean, *rate.interval(0.9))
     said = run("auc", csv, "--target", "y", "--prevalence", "0.05").stdout
     assert "at threshold 0, where 5 % are positive" in said
+
+
+def test_a_threshold_is_a_probability(csv):
+    """Not a log odds of 0.3, as before: the answer says so."""
+    found = answered("auc", csv, "--target", "y", "--threshold", "0.3")
+    model = make_pipeline(StandardScaler(), LogisticRegression(**LOGISTIC)).fit(X, Y)
+    rates = fl.analyse(model, X, Y).at(probability=0.3)
+    assert found["sensitivity"]["mean"] == rates.sensitivity.mean
+    assert found["sensitivity"]["mean"] != fl.error_posterior(model, X, Y, threshold=0.3).sensitivity.mean
+    assert (found["probability"], found["threshold"]) == (0.3, rates.threshold)
+    assert any("is a probability" in note for note in found["notes"])
+    assert "at probability 0.3" in run("auc", csv, "--target", "y", "--threshold", "0.3").stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--threshold", "1.5"], "use --decision-value 1.5"),
+        (["--threshold", "0.3", "--decision-value", "0"], "do not go together"),
+        (["--threshold", "0.3", "--model", "ridge"], "RidgeClassifier has no probabilities"),
+    ],
+)
+def test_thresholds_without_an_answer_are_refused(csv, options, message):
+    said = run("auc", csv, "--target", "y", *options)
+    assert said.exit_code == 2
+    assert message in " ".join(said.stderr.split())
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ CALLS = {
     "auc_posterior_from_scores": lambda: law(fl.auc_posterior_from_scores(Y, X[:, 0])),
     "roc_posterior": lambda: tuple(fl.roc_posterior(MODEL, X, Y).mean(LEVELS)),
     "error_posterior": lambda: tuple(fl.error_posterior(MODEL, X, Y).ppv.interval()),
+    "validate": lambda: (fl.validate(MODEL, X, Y).to_json(),),
     "honest_scores": lambda: tuple(fl.honest_scores(MODEL, X, Y).scores),
     "cbauc": lambda: (fl.cbauc(np.ones(6), X, Y),),
     "ScoreStats": lambda: (float(fl.ScoreStats.from_data(X, Y, np.ones(6)).scatter1),),
@@ -121,6 +122,11 @@ CALLS = {
     "AUCPosteriorDisplay": lambda: drawn(lambda: fl.AUCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ROCPosteriorDisplay": lambda: drawn(lambda: fl.ROCPosteriorDisplay.from_estimator(MODEL, X, Y)),
     "ComparisonDisplay": lambda: drawn(lambda: fl.ComparisonDisplay.from_estimators(MODEL, OTHER, X, Y)),
+    "CalibrationDisplay": lambda: drawn(lambda: fl.CalibrationDisplay.from_estimator(MODEL, X, Y)),
+    "DecisionCurveDisplay": lambda: drawn(lambda: fl.DecisionCurveDisplay.from_estimator(MODEL, X, Y)),
+    "PrecisionRecallPosteriorDisplay": lambda: drawn(
+        lambda: fl.PrecisionRecallPosteriorDisplay.from_estimator(MODEL, X, Y)
+    ),
     "LearningCurveDisplay": lambda: drawn(lambda: fl.LearningCurveDisplay.from_estimator(MODEL, X, Y)),
     "PermutationDisplay": lambda: drawn(lambda: fl.PermutationDisplay.from_estimator(MODEL, X, Y, n_permutations=50)),
     "PairwiseAUCDisplay": lambda: drawn(lambda: fl.PairwiseAUCDisplay.from_estimator(THREE, X3, Y3)),

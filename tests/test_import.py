@@ -20,7 +20,9 @@ NAMES = (
     "Report", "report",
     "SamplePlan", "ScoreStats", "SearchDisplay", "TrustWarning", "auc_posterior", "auc_posterior_from_scores",
     "auc_scorer", "baselines", "streaming", "cbauc", "compare", "compare_many", "diagnose", "error_posterior",
-    "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior",
+    "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior", "Calibration", "Measure", "NetBenefit",
+    "PrecisionRecall", "Validation", "validate", "CalibrationDisplay", "DecisionCurveDisplay",
+    "PrecisionRecallPosteriorDisplay",
     "PermutationDisplay", "PermutationTest", "permutation_test",
 )  # fmt: skip
 

@@ -32,6 +32,10 @@ _NAMES = {
     "results.many": "AUCPosteriors",
     "results.roc": "ROCPosterior",
     "results.scores": "HonestScores",
+    "results.calibration": "Calibration",
+    "results.measure": "Measure",
+    "results.net_benefit": "NetBenefit",
+    "results.precision": "PrecisionRecall",
     "search.meta": "FoldlessSearch auc_scorer",
     "show.auc": "AUCPosteriorDisplay PairwiseAUCDisplay",
     "show.comparison": "ComparisonDisplay LearningCurveDisplay",
@@ -39,6 +43,8 @@ _NAMES = {
     "show.report.run": "Report report",
     "show.roc": "ROCPosteriorDisplay",
     "show.search": "SearchDisplay",
+    "show.validation": "CalibrationDisplay DecisionCurveDisplay PrecisionRecallPosteriorDisplay",
+    "validation": "Validation validate",
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 _SUBPACKAGES = ("baselines", "streaming")
@@ -81,9 +87,13 @@ if TYPE_CHECKING:
     from foldless.plan.sample_size import SamplePlan as SamplePlan
     from foldless.plan.sample_size import plan_sample_size as plan_sample_size
     from foldless.results.auc import AUCPosterior as AUCPosterior
+    from foldless.results.calibration import Calibration as Calibration
     from foldless.results.classes import MulticlassAUCPosterior as MulticlassAUCPosterior
     from foldless.results.error import ErrorPosterior as ErrorPosterior
     from foldless.results.many import AUCPosteriors as AUCPosteriors
+    from foldless.results.measure import Measure as Measure
+    from foldless.results.net_benefit import NetBenefit as NetBenefit
+    from foldless.results.precision import PrecisionRecall as PrecisionRecall
     from foldless.results.roc import ROCPosterior as ROCPosterior
     from foldless.results.scores import HonestScores as HonestScores
     from foldless.search.meta import FoldlessSearch as FoldlessSearch
@@ -97,6 +107,11 @@ if TYPE_CHECKING:
     from foldless.show.report.run import report as report
     from foldless.show.roc import ROCPosteriorDisplay as ROCPosteriorDisplay
     from foldless.show.search import SearchDisplay as SearchDisplay
+    from foldless.show.validation import CalibrationDisplay as CalibrationDisplay
+    from foldless.show.validation import DecisionCurveDisplay as DecisionCurveDisplay
+    from foldless.show.validation import PrecisionRecallPosteriorDisplay as PrecisionRecallPosteriorDisplay
+    from foldless.validation import Validation as Validation
+    from foldless.validation import validate as validate
 
 
 def __getattr__(name: str) -> Any:

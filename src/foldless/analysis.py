@@ -3,7 +3,7 @@
     options         what was asked
     view            the classifier taken apart                                   model/
     leave_one_out   rows removed or refits, their statistic, the posterior       honest/
-    auc, roc, ...   what users ask                                               results/
+    auc, roc, ...   what users ask                                               answers.py, results/
     diagnosis       checks of data and fit, and the verdict                      findings/
 
 Nothing here emits a Python warning: warnings are data (`Analysis.warnings`), and the public functions of
@@ -17,15 +17,17 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from foldless import checks, words
-from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.answers import InSample, OfSeveralClasses, OfTwoClasses, OfWeightsOnStream
+from foldless.checks import Floats
+from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning
 from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
 from foldless.findings.naming import Names
 from foldless.findings.quick import quick_notes
-from foldless.findings.scores import auc_answer, rate_notes
-from foldless.given_weights import conjugate_prior, posterior_of_weights
-from foldless.honest import in_sample
+from foldless.given_weights import conjugate_prior
 from foldless.honest.accuracy import Judged, judged
 from foldless.honest.class_statistic import RememberedRows
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
@@ -33,15 +35,20 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
+from foldless.measures import Measures
 from foldless.model.pullback import NotMappedBack
-from foldless.model.steps import is_estimator, notes_on_threshold, own_threshold
+from foldless.model.steps import is_estimator
 from foldless.model.streamed import stream_view
 from foldless.model.view import LinearView, has_several_classes, take_apart
-from foldless.multiclass import posterior_of_scores, refuse_two_class_options
+from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
-from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
-from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.calibration import Calibration
+from foldless.results.error import ErrorPosterior
+from foldless.results.measure import Measure
+from foldless.results.net_benefit import NetBenefit
+from foldless.results.precision import PrecisionRecall
+from foldless.results.roc import ROCPosterior
 from foldless.results.scores import HonestScores
 from foldless.tables import is_out_of_core, refuse_stream
 
@@ -227,18 +234,18 @@ class Analysis:
         return Names(self.X, estimator, self.options.feature_names, self.options.row_names)
 
     @cached_property
-    def _answers(self) -> _OfTwoClasses | _OfSeveralClasses:
+    def _answers(self) -> OfTwoClasses | OfSeveralClasses:
         if has_several_classes(self.estimator):
-            return _OfSeveralClasses(self)
+            return OfSeveralClasses(self)
         if not self.options.in_sample:
-            return _OfTwoClasses(self)
+            return OfTwoClasses(self)
         prior = conjugate_prior(self.options.prior, self.options.groups, self.options.sample_weight)
         if is_out_of_core(self.X, self.y) and not is_estimator(self.estimator):
-            return _OfWeightsOnStream(self, prior)
-        return _InSample(self, prior)
+            return OfWeightsOnStream(self, prior)
+        return InSample(self, prior)
 
-    def _answers_for(self, function: str) -> _OfTwoClasses:
-        if isinstance(self._answers, _OfSeveralClasses):
+    def _answers_for(self, function: str) -> OfTwoClasses:
+        if isinstance(self._answers, OfSeveralClasses):
             raise two_classes_only(self.estimator, function)
         return self._answers
 
@@ -280,6 +287,71 @@ class Analysis:
         if not isinstance(k, int) or not 1 <= k <= most:
             raise InputError(f"k must be an integer from 1 to {most}, one less than there are classes, got {k!r}.")
         return self._answers.accuracy(k)
+
+    # ---- for classifiers of two classes that have probabilities
+
+    def measures(self, prevalence: float | None = None) -> Measures:
+        """All measures below where `prevalence` is the share of positive rows; by default that of the sample."""
+        return self._answers_for("this question about probabilities").measures(prevalence)
+
+    @cached_property
+    def _measures(self) -> Measures:
+        return self.measures()
+
+    @property
+    def probabilities(self) -> Floats:
+        """The probability that each row would have got had it not been in training; of refits the mean."""
+        return np.asarray(self._measures.rows.honest.mean(axis=0))
+
+    @property
+    def calibration(self) -> Calibration:
+        """Slope, intercept, observed/expected, ICI and the curve: is a predicted 30 % a 30 %?"""
+        return self._measures.calibration
+
+    @property
+    def brier(self) -> Measure:
+        """Brier score on new data."""
+        return self._measures.brier
+
+    @property
+    def scaled_brier(self) -> Measure:
+        """1 less the Brier score over that of the prevalence as everybody's probability."""
+        return self._measures.scaled_brier
+
+    @property
+    def log_loss(self) -> Measure:
+        """Log loss on new data."""
+        return self._measures.log_loss
+
+    @property
+    def average_precision(self) -> Measure:
+        """Area under the precision-recall curve on new data."""
+        return self._measures.average_precision
+
+    @property
+    def precision_recall(self) -> PrecisionRecall:
+        """The precision-recall curve, at the prevalence of the sample."""
+        return self._measures.precision_recall
+
+    def net_benefit(self, thresholds: Any) -> NetBenefit:
+        """Net benefit of decisions at these probabilities: the decision curve."""
+        return self._measures.net_benefit(thresholds)
+
+    def at(
+        self,
+        *,
+        probability: float | None = None,
+        specificity: float | None = None,
+        sensitivity: float | None = None,
+        prevalence: float | None = None,
+    ) -> ErrorPosterior:
+        """Rates at a probability, or at the threshold that has a given specificity or sensitivity: name one."""
+        given = {"probability": probability, "specificity": specificity, "sensitivity": sensitivity}
+        named = [(name, value) for name, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise InputError(f"name one of probability, specificity and sensitivity, got {len(named)}.")
+        (name, value), answers = named[0], self._answers_for("at")
+        return answers.at(value, prevalence) if name == "probability" else answers.at_rate(name, value, prevalence)
 
     @cached_property
     def scores(self) -> HonestScores:
@@ -334,7 +406,7 @@ class Analysis:
 
     def in_sample_auc(self) -> tuple[AUCPosterior, str | None]:
         """The AUC that the paper's method gives for the same fit, and its warning, if any."""
-        answers = _InSample(self, Prior.paper())
+        answers = InSample(self, Prior.paper())
         return answers.auc(), answers.optimism
 
     def __repr__(self) -> str:
@@ -354,188 +426,6 @@ class Analysis:
 
     def _repr_html_(self) -> str:
         return self.auc._repr_html_()
-
-
-# ---- how each kind of analysis answers
-
-NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
-
-
-@dataclass(frozen=True, eq=False)
-class _OfTwoClasses:
-    """Two classes, each row judged as if it had been left out of the fit."""
-
-    analysis: Analysis
-
-    @property
-    def method(self) -> str:
-        return self.analysis.leave_one_out.method
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
-
-    def warnings(self) -> tuple[FoldlessWarning, ...]:
-        if self.analysis.by_refits:  # every step was fitted again: none has seen the rows that it was judged on
-            return ()
-        return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
-
-    def auc(self) -> AUCPosterior:
-        labels = self.analysis.rows.labels
-        a = self.analysis
-        return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
-
-    def curves(self) -> SeparationCurves | BinormalCurves:
-        """The law of the ROC curve."""
-        loo = self.analysis.leave_one_out
-        return BinormalCurves.from_variances(loo.effect, *loo.class_variances())
-
-    def rates(self, threshold: float, covariance: str | None) -> RatePair:
-        """The joint law of the false and the true positive rate."""
-        if covariance is not None:
-            raise InputError(NEITHER)
-        return SeparateScales(*self.analysis.leave_one_out.class_effects(threshold))
-
-    def roc(self) -> ROCPosterior:
-        labels = self.analysis.rows.labels
-        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
-
-    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
-        estimator, rows = self.analysis.estimator, self.analysis.rows
-        n0, n1 = rows.labels.n0, rows.labels.n1
-        notes: tuple[str, ...] = ()
-        if threshold is None:
-            threshold, notes = self.own_threshold(), notes_on_threshold(estimator)
-        rates = self.rates(threshold, covariance)
-        share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
-        return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
-
-    def accuracy(self, k: int) -> AccuracyPosterior:
-        return self._without_error("accuracy", None)
-
-    def balanced_accuracy(self) -> AccuracyPosterior:
-        return self._without_error("balanced accuracy", 0.5)
-
-    def _without_error(self, name: str, prevalence: float | None) -> AccuracyPosterior:
-        """1 - error, as a Beta law of the same mean and spread."""
-        post = self.error(None, prevalence, None)
-        about = {"method": post.method, "notes": post.notes}
-        return AccuracyPosterior.of_moments(name, 1.0 - post.error.mean, post.error.sd, **about)
-
-    def own_threshold(self) -> float:
-        """The classifier's own, oriented towards the positive class."""
-        if self.analysis.by_refits:
-            return self.analysis.training.threshold
-        own = own_threshold(self.analysis.estimator)
-        return 0.0 - own if self.analysis.two_classes.flipped else own
-
-    def scores(self) -> HonestScores:
-        loo = self.analysis.leave_one_out
-        origin = loo.removed.provenance
-        return HonestScores(
-            scores=loo.removed.loo,
-            pair_auc=loo.statistic.pair_auc,
-            noise_share=loo.statistic.noise_share,
-            residual=origin.residual,
-            match=origin.match,
-            method=origin.method,
-            notes=rate_notes(loo, self.analysis.table_notes),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _InSample(_OfTwoClasses):
-    """The paper's model on the training scores; the honest scores stay those of the leave-one-out method."""
-
-    prior: Prior
-    method = "in-sample"
-
-    @property
-    def optimism(self) -> str | None:
-        view = self.analysis.two_classes
-        return in_sample.optimism(view.w.size, view.labels.positive.size, self.prior)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
-
-    def warnings(self) -> tuple[FoldlessWarning, ...]:
-        optimism = () if self.optimism is None else (OptimismWarning(self.optimism),)
-        return _trust_warnings(self.analysis.view, None) + optimism
-
-    def auc(self) -> AUCPosterior:
-        view = self.analysis.two_classes
-        effect = in_sample.separation(view, self.prior)
-        return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
-
-    def curves(self) -> SeparationCurves | BinormalCurves:
-        return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
-
-    def rates(self, threshold: float, covariance: str | None) -> RatePair:
-        view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"
-        if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
-            raise PriorError(
-                f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), "
-                f"Prior.niw() or Prior.improper(), or method='loo'."
-            )
-        if covariance == "common":
-            return SharedScale(*in_sample.error_effects(view, prior, threshold))
-        return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))
-
-
-@dataclass(frozen=True, eq=False)
-class _OfWeightsOnStream(_InSample):
-    """The same along given weights on a table that is not in memory: the AUC needs one pass, and no view."""
-
-    @cached_property
-    def _posterior(self) -> tuple[AUCPosterior, str | None]:
-        a = self.analysis
-        return posterior_of_weights(a.estimator, a.X, a.y, self.prior, a.options.pos_label)
-
-    def auc(self) -> AUCPosterior:
-        return self._posterior[0]
-
-    def warnings(self) -> tuple[FoldlessWarning, ...]:
-        text = self._posterior[1]
-        return () if text is None else (OptimismWarning(text),)
-
-
-@dataclass(frozen=True, eq=False)
-class _OfSeveralClasses:
-    """More than two classes, each row judged as if it had been left out: the average AUC, and accuracies."""
-
-    analysis: Analysis
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        a = self.analysis
-        return a.view.notes + a.class_scores.provenance.notes + a.table_notes
-
-    def accuracy(self, k: int) -> AccuracyPosterior:
-        a = self.analysis
-        rows = a.judged_rows if k == 1 else judged(a.class_scores, k)
-        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy())
-
-    def balanced_accuracy(self) -> AccuracyPosterior:
-        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced())
-
-    def _posterior(self, name: str, rows: tuple[float, float]) -> AccuracyPosterior:
-        method = self.analysis.class_scores.provenance.method
-        return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
-
-    def auc(self) -> AUCPosterior:
-        a = self.analysis
-        counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
-        prior = EffectPrior.checked(a.options.prior)
-        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
-
-    def warnings(self) -> tuple[FoldlessWarning, ...]:
-        return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)
-
-
-def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
-    """Steps that may have seen y, and a fit that differs from the one that was judged."""
-    return tuple(TrustWarning(text) for text in (*view.doubts, strained) if text is not None)
 
 
 def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[FoldlessWarning, ...]) -> Diagnosis:
@@ -623,7 +513,7 @@ def analyse(
     analysis = Analysis(model, X, y, options)
     if options.refit or analysis._only_refits:
         analysis.training  # noqa: B018  # refuses what cannot be refitted
-    elif not isinstance(analysis._answers, _OfWeightsOnStream):  # its stream may be readable only once
+    elif not isinstance(analysis._answers, OfWeightsOnStream):  # its stream may be readable only once
         rows = analysis.view.codes.size
         if groups is not None:
             checks.group_codes(groups, rows)

@@ -7,7 +7,8 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from foldless import checks
-from foldless.analysis import NEITHER, Analysis, Options, analysed
+from foldless.analysis import Analysis, Options, analysed
+from foldless.answers import NEITHER
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
 from foldless.honest.posterior import EffectPrior, separation_posterior

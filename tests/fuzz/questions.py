@@ -34,7 +34,7 @@ MODEL: tuple[Words, ...] = (
     *(("--model", "svm", "--C", value) for value in STRENGTHS[:3]),
 )  # fmt: skip
 OWN: dict[str, tuple[Words, ...]] = {
-    "auc": (("--prevalence", "0.01"), ("--prevalence", "1e-12"), ("--threshold", "-1e300"), ("--threshold", "0.3"),
+    "auc": (("--prevalence", "0.01"), ("--prevalence", "1e-12"), ("--decision-value", "-1e300"), ("--threshold", "0.3"),
             ("--stream",), ("--stream",), ("--out", "picture.png"), *MODEL),
     "compare": (("--rope", "0.01"), ("--rope", "0.999"), ("--C", "1e-300"), ("--out", "picture.svg")),
     "search": (("--Cs", "0.1"), ("--Cs", "1e-300,1,1e300"), ("--Cs", "0.2,0.3"), ("--rule", "simplest"),

@@ -74,12 +74,44 @@ def accuracy_posterior(post: Any) -> str:
     return card(title, _headline(post), facts, picture=picture, notes=post.notes)
 
 
+DERIVED = {
+    "error": "Error rate",
+    "ppv": "Positive predictive value",
+    "npv": "Negative predictive value",
+    "alarms": "Share of alarms",
+    "f1": "F1",
+}
+
+
 def derived_rate(rate: Any) -> str:
-    """A `DerivedRate`: error, PPV or NPV."""
+    """A `DerivedRate`: error, PPV, NPV, alarms or F1."""
     facts = {"sd": words.rate(rate.sd), "prevalence": f"{rate.prevalence:.3g}"}
-    title = {"error": "Error rate", "ppv": "Positive predictive value", "npv": "Negative predictive value"}[rate.name]
     picture = drawing.density(density_curve(rate, LEVEL, bins=DERIVED_BINS))
-    return card(f"{title} on new data", _headline(rate), facts, picture=picture, remark=PARENT)
+    return card(f"{DERIVED[rate.name]} on new data", _headline(rate), facts, picture=picture, remark=PARENT)
+
+
+def measure(post: Any) -> str:
+    """A `Measure`."""
+    facts = {"sd": f"{post.sd:.3g}", "apparent": f"{post.apparent:.3f}", "optimism": f"{post.optimism:.3f}"}
+    return card(f"{post.name[0].upper()}{post.name[1:]} on new data", _headline_of(post), facts, remark=PARENT)
+
+
+def calibration(post: Any) -> str:
+    """A `Calibration`."""
+    facts = {each.name: _headline_of(each) for each in post.measures[1:]} | {"method": METHODS[post.method]}
+    return card("Calibration on new data", f"slope {_headline_of(post.slope)}", facts, notes=post.notes)
+
+
+def validation(post: Any) -> str:
+    """A `Validation`."""
+    facts = {line["measure"]: f"{line['honest']:.3f} [{line['low']:.3f}, {line['high']:.3f}]" for line in post.lines}
+    return card("Internal validation", f"{post.n1} positive, {post.n0} negative rows", facts, notes=post.notes)
+
+
+def _headline_of(post: Any) -> str:
+    """Mean and interval of a figure that need not lie between 0 and 1."""
+    low, high = post.interval(LEVEL)
+    return f"{post.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def roc_posterior(roc: Any) -> str:

@@ -49,6 +49,7 @@ COMMANDS = {
     "plan": ("foldless.cli.plan", "Say how many rows a study needs, or what more rows of FILE would bring."),
     "report": ("foldless.cli.report", "Write a report on a classifier and its data: one HTML file."),
     "search": ("foldless.cli.search", "Fit one classifier to FILE for each strength of the penalty, and choose."),
+    "validate": ("foldless.cli.validate", "Fit a classifier to FILE and validate its probabilities: one table."),
 }
 # Other distributions add commands under this entry-point group; the value is "module:command".
 PLUGINS = "foldless.commands"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,13 @@ Examples:
     "--threshold",
     type=float,
     callback=as_finite,
-    help="Scores above it count as positive; by default the classifier's own threshold, usually 0.",
+    help="Rows with a higher probability count as positive; by default the classifier's own threshold.",
+)
+@click.option(
+    "--decision-value",
+    type=float,
+    callback=as_finite,
+    help="The threshold in units of decision_function, in place of a probability.",
 )
 @model_file_option
 @method_option
@@ -57,6 +64,7 @@ def auc(
     files: tuple[Path, ...],
     prevalence: float | None,
     threshold: float | None,
+    decision_value: float | None,
     model_file: Path | None,
     method: str,
     stream: bool,
@@ -80,23 +88,52 @@ def auc(
     with (
         streamed.opened(ctx, options, files, scheduler) if in_blocks else nullcontext(read(ctx, options, model_file))
     ) as request:
-        result = answer(request, prevalence, threshold, path, method)
+        result = answer(request, prevalence, Cut(threshold, decision_value), path, method)
     console.say_result(result, options.as_json, partial(show, request=request))
 
 
+@dataclass(frozen=True)
+class Cut:
+    """The threshold that was asked for: a probability, a decision value, or none."""
+
+    probability: float | None = None
+    decision_value: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.probability is not None and self.decision_value is not None:
+            raise click.UsageError("--threshold and --decision-value do not go together: give one of them.")
+        if self.probability is not None and not 0 < self.probability < 1:
+            raise click.UsageError(
+                f"--threshold is a probability, between 0 and 1, got {self.probability:g}: for a threshold in units of "
+                f"decision_function use --decision-value {self.probability:g}."
+            )
+
+    def rates(self, analysis: fl.Analysis, prevalence: float | None) -> fl.ErrorPosterior:
+        """The rates there; a classifier without probabilities is told to take decision values."""
+        if self.probability is None:
+            return analysis.error(self.decision_value, prevalence)
+        try:
+            rates = analysis.at(probability=self.probability, prevalence=prevalence)
+        except fl.EstimatorError as err:
+            way_out = f"use --decision-value for a threshold in units of decision_function. {err}"
+            raise fl.InputError(f"--threshold is a probability: {way_out}") from err
+        # Until now --threshold meant decision values: whoever has an old command must know.
+        note = f"--threshold {self.probability:g} is a probability; --decision-value takes decision values."
+        return replace(rates, notes=(*rates.notes, note))
+
+
 def answer(
-    request: Request, prevalence: float | None, threshold: float | None, path: Path | None, method: str = "auto"
+    request: Request, prevalence: float | None, cut: Cut, path: Path | None, method: str = "auto"
 ) -> dict[str, Any]:
     """Everything that is printed, as a plain dict; the picture is written on the way."""
-    if prevalence is not None or threshold is not None:
-        request.two_classes_only("--prevalence" if prevalence is not None else "--threshold")
+    given = {"--prevalence": prevalence, "--threshold": cut.probability, "--decision-value": cut.decision_value}
+    for option in (name for name, value in given.items() if value is not None):
+        request.two_classes_only(option)
     level, two = request.options.level, len(request.classes) == 2
     with console.gathered_warnings() as warned:
         analysis = request.judged(method=method)
         area = fl.auc_posterior(analysis)  # which emits the warnings of the analysis
-        more, notes = (
-            _two_classes(request, analysis, prevalence, threshold) if two else (_several_classes(area, level), ())
-        )
+        more, notes = _two_classes(request, analysis, prevalence, cut) if two else (_several_classes(area, level), ())
     low, high = area.interval(level)
     return {
         **request.facts(),
@@ -116,10 +153,10 @@ def answer(
 
 
 def _two_classes(
-    request: Request, analysis: fl.Analysis, prevalence: float | None, threshold: float | None
+    request: Request, analysis: fl.Analysis, prevalence: float | None, cut: Cut
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What there is for two classes only: rates at a threshold and a prevalence."""
-    rates = analysis.error(threshold, prevalence)
+    rates = cut.rates(analysis, prevalence)
     negative, positive = request.classes
     return {
         "positive": positive,
@@ -127,6 +164,7 @@ def _two_classes(
         "n_positive": rates.n1,
         "n_negative": rates.n0,
         "threshold": rates.threshold,
+        "probability": rates.probability,
         "prevalence": rates.prevalence,
         **{name: _rate(getattr(rates, name), request.options.level) for name in RATES},
     }, rates.notes
@@ -212,7 +250,8 @@ def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str,
 
 
 def _rate_facts(result: dict[str, Any]) -> dict[str, str]:
-    where = f"at threshold {result['threshold']:g}"
+    at = result["probability"]
+    where = f"at threshold {result['threshold']:g}" if at is None else f"at probability {at:g}"
     among = f"{where}, where {words.percent(round(result['prevalence'], 4))} are positive"
     places = {"sensitivity": where, "specificity": where, "PPV": among, "NPV": among}
     return {name: f"{_described(result[name.lower()])}   {place}" for name, place in places.items()}

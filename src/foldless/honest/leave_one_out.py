@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from foldless.honest import rates
+from foldless.honest.normal_scale import NormalScale
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Removed
 from foldless.honest.scores import remove_rows
@@ -53,15 +55,19 @@ class LeaveOneOut:
             "groups": None if self.removed.groups is None else int(self.removed.groups.max()) + 1,
         }
 
+    @cached_property
+    def _scale(self) -> NormalScale:
+        return NormalScale.of(*rates.pair_scores(self.removed))
+
     def class_variances(self) -> tuple[float, float, float, float]:
         """(v0, v1, df0, df1) of the honest scores on the normal scale of their ranks.
 
         Ranks tell less about the ratio of the variances the further the classes are apart: in simulations it varies
         1 + delta^2/3 times as much (in variance) as that of normal scores themselves.
         """
-        (v0, v1), less = rates.class_variances(self.removed), 1 + self.statistic.estimate**2 / 3
+        (v0, v1), less = rates.class_variances(self.removed, self._scale), 1 + self.statistic.estimate**2 / 3
         return v0, v1, (self.statistic.units0 - 1.0) / less, (self.statistic.units1 - 1.0) / less
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold."""
-        return rates.class_effects(self.removed, self.statistic.noise_share, threshold)
+        return rates.class_effects(self.removed, self.statistic.noise_share, threshold, self._scale)

@@ -37,18 +37,24 @@ def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
     return scores[removed.rows0], scores[removed.rows1]
 
 
-def class_effects(removed: Removed, noise_share: float, threshold: float) -> tuple[StudentEffect, StudentEffect]:
+def class_effects(
+    removed: Removed, noise_share: float, threshold: float, scale: NormalScale
+) -> tuple[StudentEffect, StudentEffect]:
     """Standardised distances of the negative and the positive class above the threshold."""
     codes = removed.groups
     groups = (None, None) if codes is None else (codes[removed.rows0], codes[removed.rows1])
-    return effects_at(pair_scores(removed), groups, noise_share, threshold)
+    return effects_at(pair_scores(removed), groups, noise_share, threshold, scale)
 
 
 def effects_at(
-    scores: tuple[Floats, Floats], groups: tuple[Ints | None, Ints | None], noise_share: float, threshold: float
+    scores: tuple[Floats, Floats],
+    groups: tuple[Ints | None, Ints | None],
+    noise_share: float,
+    threshold: float,
+    scale: NormalScale | None = None,
 ) -> tuple[StudentEffect, StudentEffect]:
     """The same from the scores of the negative and the positive class, and the groups of their rows."""
-    scale = NormalScale.of(*scores)
+    scale = NormalScale.of(*scores) if scale is None else scale
     at = float(scale(np.asarray(threshold)))
     return (
         _distance(scale(scores[0]) - at, groups[0], noise_share),
@@ -56,11 +62,9 @@ def effects_at(
     )
 
 
-def class_variances(removed: Removed) -> tuple[float, float]:
+def class_variances(removed: Removed, scale: NormalScale) -> tuple[float, float]:
     """Variances of both classes on the normal scale, kept within a ratio that a curve can show."""
-    scores = pair_scores(removed)
-    scale = NormalScale.of(*scores)
-    v0, v1 = (float(scale(each).var(ddof=1)) for each in scores)
+    v0, v1 = (float(scale(each).var(ddof=1)) for each in pair_scores(removed))
     floor = max(MIN_VARIANCE_RATIO * max(v0, v1), np.finfo(float).tiny)
     return max(v0, floor), max(v1, floor)
 

@@ -37,6 +37,7 @@ from foldless.honest.removal import Provenance, Removed
 from foldless.honest.scores import checked_weight
 from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
 from foldless.laws.effect import StudentEffect
+from foldless.model.probabilities import probabilities_of
 from foldless.model.steps import is_estimator, own_probability, own_threshold
 
 FOLDS, REPEATS = 5, 4
@@ -228,6 +229,8 @@ class HeldOut:
         p, the share of the rows that each model was trained on.
     warned : tuple of str
         One warning text for each fit that raised any.
+    probabilities : ndarray of shape (R, N), or None
+        Probabilities of the positive class, where the classifier has them.
     """
 
     scores: Floats
@@ -235,6 +238,7 @@ class HeldOut:
     positive: Bools
     share: float
     warned: tuple[str, ...] = ()
+    probabilities: Floats | None = None
 
     @property
     def fits(self) -> int:
@@ -310,28 +314,34 @@ def hold_out(training: Training, n_jobs: int | None = None, progress: Progress |
     from sklearn.utils.parallel import Parallel, delayed
 
     splits, size = training.splits(), training.y.size
-    scores, fold = np.empty((REPEATS, size)), np.empty((REPEATS, size), dtype=np.intp)
+    scores, fold = np.empty((2, REPEATS, size)), np.empty((REPEATS, size), dtype=np.intp)
     warned: list[str] = []
     tasks = (delayed(_refit_and_score)(training, SEED + k, *split) for k, split in enumerate(splits))
     for k, (held_out, texts) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
         repeat, rows = k // training.folds, splits[k][1]
-        scores[repeat, rows], fold[repeat, rows] = held_out, k
+        scores[:, repeat, rows], fold[repeat, rows] = held_out, k
         warned += texts[:1]
         if progress is not None:
             progress(k + 1, len(splits))
-    return HeldOut(scores, fold, training.labels.positive, 1 - 1 / training.folds, tuple(warned))
+    probabilities = None if np.any(np.isnan(scores[1])) else scores[1]
+    return HeldOut(scores[0], fold, training.labels.positive, 1 - 1 / training.folds, tuple(warned), probabilities)
 
 
 def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> tuple[Floats, list[str]]:
-    """Scores of the held-out rows, and the warnings of the fit."""
+    """Scores and probabilities (NaN where there are none) of the held-out rows, and the warnings of the fit."""
     from sklearn.utils import _safe_indexing
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = _refitted(training, seed, train)
-        scores = scores_of(model, _safe_indexing(training.table, test), training.labels.positive_label)
+        table, label = _safe_indexing(training.table, test), training.labels.positive_label
+        scores = scores_of(model, table, label)
+        known = hasattr(model, "predict_proba")
+        probabilities = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
     doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
-    return scores, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
+    return np.stack([scores, probabilities]), [
+        f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts
+    ]
 
 
 def _refitted(training: Training, seed: int, train: Ints) -> Any:
@@ -479,7 +489,14 @@ class Refits(LeaveOneOut):
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold, each row counted once over its repeats."""
-        scores, one = self.held.scores, self.held.positive
+        return self._effects_of(self.held.scores, threshold)
+
+    def class_effects_at(self, probability: float) -> tuple[StudentEffect, StudentEffect]:
+        """The same from a probability, where the classifier has them."""
+        return self._effects_of(np.asarray(self.held.probabilities), probability)
+
+    def _effects_of(self, scores: Floats, threshold: float) -> tuple[StudentEffect, StudentEffect]:
+        one = self.held.positive
         codes = np.arange(one.size) if self.removed.groups is None else self.removed.groups
         rows = np.tile(codes[~one], len(scores)), np.tile(codes[one], len(scores))
         by_class = scores[:, ~one].ravel(), scores[:, one].ravel()

@@ -178,7 +178,7 @@ def second_steps(problem: Problem, model: LocalModel, loss: Loss, u: Floats, uni
     added = np.zeros_like(first)
     for k in _unsettled(model, np.where(out, 0.0, missed), out, spread):
         added[k] = model.B @ _second_step(model, loss, problem.base, out[k], c[k])
-    return added
+    return np.asarray(added)
 
 
 def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats) -> Floats:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logit
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
@@ -171,7 +170,6 @@ def are_standardised(means: Floats, squares: Floats, n: float) -> bool:
 
 
 WRAPPERS = {"FixedThresholdClassifier", "TunedThresholdClassifierCV"}
-LOGISTIC = {"LogisticRegression", "LinearDiscriminantAnalysis"}  # their probability is 1 / (1 + exp(-decision))
 TINY, EPS = np.finfo(float).tiny, np.finfo(float).eps  # keep the decision at a threshold of 0 or 1 finite
 
 
@@ -236,17 +234,14 @@ def _response(wrapper: Any) -> str:
 
 def _decision_at(probability: float, wrapper: Any) -> float:
     """The decision value at which the classifier inside has that probability."""
+    from foldless.model.probabilities import link_by_itself
+
     final = innermost(wrapper.estimator_)
-    loss = getattr(final, "loss", None)
-    log_odds = float(logit(np.clip(probability, TINY, 1 - EPS)))
-    if getattr(final, "multi_class", None) == "multinomial":  # two classes as a softmax of twice the decision
-        return log_odds / 2
-    if sklearn_names(final) & LOGISTIC or loss == "log_loss":
-        return log_odds
-    if loss == "modified_huber":
-        return float(2 * probability - 1)
-    raise EstimatorError(
-        f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are not a known "
-        f"function of its decision_function: give the threshold in units of decision_function (threshold= in Python, "
-        f"or --threshold on the command line)."
-    )
+    try:
+        return float(link_by_itself(final).decision(np.clip(probability, TINY, 1 - EPS)))
+    except EstimatorError as err:
+        raise EstimatorError(
+            f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are not a known "
+            f"function of its decision_function: give the threshold in units of decision_function (threshold= in "
+            f"Python, or --decision-value on the command line)."
+        ) from err

@@ -14,6 +14,8 @@ from scipy.special import ndtr, ndtri
 from foldless.checks import Floats, as_numbers, as_probabilities
 from foldless.laws.effect import StudentEffect, bisected, chi_nodes
 from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles
+from foldless.results.measure import Measure
+from foldless.results.roc import PointInterval
 
 # Given the threshold, FPR = Phi(x0) and TPR = Phi(x1) with two standardised distances x0, x1. Every
 # other rate is a ratio of sums of the two, so ``rate <= v`` is a half plane of the ROC square,
@@ -38,8 +40,15 @@ class RatePair(ABC):
         """P(a FPR + b TPR <= c)."""
 
     @abstractmethod
+    def nodes(self) -> tuple[Floats, Floats, Floats]:
+        """False and true positive rates, and weights, of a rule for their joint law; they broadcast."""
+
     def moments(self, rate: RateFunction) -> tuple[float, float]:
         """Mean and standard deviation of rate(FPR, TPR)."""
+        fpr, tpr, weights = self.nodes()
+        values = rate(fpr, tpr)
+        mean = float(np.sum(weights * values))
+        return mean, float(np.sqrt(np.sum(weights * np.square(values - mean))))
 
 
 class SeparateScales(RatePair):
@@ -52,13 +61,11 @@ class SeparateScales(RatePair):
             return _average_cdf(self.fpr, self._quantiles[1], a, b, c)
         return _average_cdf(self.tpr, self._quantiles[0], b, a, c)
 
-    def moments(self, rate: RateFunction) -> tuple[float, float]:
-        """By the product of both quantile rules."""
-        _, weights = _unit_rule()
+    def nodes(self) -> tuple[Floats, Floats, Floats]:
+        """The product of both quantile rules."""
+        weights = _unit_rule()[1]
         fpr, tpr = self._quantiles
-        values = rate(fpr[:, None], tpr[None, :])
-        mean = float(weights @ values @ weights)
-        return mean, float(np.sqrt(weights @ np.square(values - mean) @ weights))
+        return fpr[:, None], tpr, np.multiply.outer(weights, weights)
 
     @cached_property
     def _quantiles(self) -> tuple[Floats, Floats]:
@@ -93,16 +100,13 @@ class SharedScale(RatePair):
         below = ndtr((_bound(a, c - b * rate) - wide.loc * r[:, None]) / wide.spread)
         return float(weights @ ((below if a > 0 else 1 - below) @ z_weights))
 
-    def moments(self, rate: RateFunction) -> tuple[float, float]:
-        """By the product rule over R and both normal deviates."""
+    def nodes(self) -> tuple[Floats, Floats, Floats]:
+        """The product rule over R and both normal deviates."""
         r, weights = self.fpr.scale_nodes()
         z, w = _hermite()
         fpr = ndtr(self.fpr.loc * r[:, None] + self.fpr.spread * z)
         tpr = ndtr(self.tpr.loc * r[:, None] + self.tpr.spread * z)
-        values = rate(fpr[:, :, None], tpr[:, None, :])
-        mean = np.einsum("j,a,b,jab->", weights, w, w, values, optimize=True)
-        variance = np.einsum("j,a,b,jab->", weights, w, w, np.square(values - mean), optimize=True)
-        return float(mean), float(np.sqrt(variance))
+        return fpr[:, :, None], tpr[:, None, :], weights[:, None, None] * np.multiply.outer(w, w)
 
     @cached_property
     def _scale_nodes(self) -> tuple[Floats, Floats]:
@@ -141,7 +145,8 @@ def _unit_rule() -> tuple[Any, Any]:
     return (t + 1) / 2, weights / 2
 
 
-RateName = Literal["error", "ppv", "npv"]
+RATES = ("error", "sensitivity", "specificity", "ppv", "npv", "alarms", "f1", "mcc")
+RateName = Literal["error", "ppv", "npv", "alarms", "f1"]
 
 
 def _ratio(part: Floats, rest: Floats) -> Floats:
@@ -152,7 +157,7 @@ def _ratio(part: Floats, rest: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class DerivedRate(ShownAsCard, WithQuantiles):
-    """Posterior of a rate computed from FPR and TPR: the error, the PPV or the NPV."""
+    """Posterior of a rate computed from FPR and TPR: the error, the PPV, the NPV, the share of alarms, or F1."""
 
     pair: RatePair
     name: RateName
@@ -165,6 +170,10 @@ class DerivedRate(ShownAsCard, WithQuantiles):
             return p0 * fpr + p1 * (1 - tpr)
         if self.name == "ppv":
             return _ratio(p1 * tpr, p0 * fpr)
+        if self.name == "alarms":
+            return p0 * fpr + p1 * tpr
+        if self.name == "f1":
+            return 2 * p1 * tpr / (p1 * tpr + p0 * fpr + p1)
         return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
 
     def _half_plane(self, v: float) -> tuple[float, float, float]:
@@ -174,6 +183,10 @@ class DerivedRate(ShownAsCard, WithQuantiles):
             return p0, -p1, v - p1
         if self.name == "ppv":
             return -v * p0, (1 - v) * p1, 0.0
+        if self.name == "alarms":
+            return p0, p1, v
+        if self.name == "f1":
+            return -v * p0, (2 - v) * p1, v * p1
         return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
 
     @cached_property
@@ -197,7 +210,9 @@ class DerivedRate(ShownAsCard, WithQuantiles):
 
     def cdf(self, v: Any) -> Floats:
         """Posterior probability that the rate is at most v."""
-        values = as_numbers(v, "v")
+        return self._cdf(as_numbers(v, "v"))
+
+    def _cdf(self, values: Floats) -> Floats:
         probability = self.pair.probability
         out = [probability(*self._half_plane(x)) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
         return np.asarray(out).reshape(values.shape)[()]
@@ -206,15 +221,16 @@ class DerivedRate(ShownAsCard, WithQuantiles):
         """Posterior quantiles, by bisection."""
         levels = as_probabilities(q, "q")
         ends = np.zeros(levels.shape), np.ones(levels.shape)
-        return bisected(lambda v: self.cdf(v) < levels, *ends, halvings=45)[()]
+        return bisected(lambda v: self._cdf(v) < levels, *ends, halvings=45)[()]
 
 
 @dataclass(frozen=True, repr=False)
 class ErrorPosterior(ShownAsCard):
     """Posterior of the error rates of one classifier at one threshold.
 
-    `error`, `sensitivity`, `specificity`, `ppv` and `npv` each have ``mean``, ``sd``, ``interval(level)``,
-    ``cdf`` and ``ppf``. `prevalence` is the share of the positive class where the classifier is used.
+    `error`, `sensitivity`, `specificity`, `ppv`, `npv`, `alarms`, `f1` and `mcc` each have ``mean``, ``sd``,
+    ``interval(level)``, ``cdf`` and ``ppf``. `prevalence` is the share of the positive class where the classifier is
+    used; `probability` is the threshold on the scale of probabilities, where the classifier has them.
 
     Examples
     --------
@@ -233,6 +249,7 @@ class ErrorPosterior(ShownAsCard):
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
+    probability: float | None = None
     _card = "error_posterior"
 
     @property
@@ -260,6 +277,34 @@ class ErrorPosterior(ShownAsCard):
         """Negative predictive value: the share of negative decisions that are right."""
         return DerivedRate(self.rates, "npv", self.prevalence)
 
+    @property
+    def alarms(self) -> DerivedRate:
+        """Share of all rows that are above the threshold."""
+        return DerivedRate(self.rates, "alarms", self.prevalence)
+
+    @property
+    def f1(self) -> DerivedRate:
+        """Harmonic mean of PPV and sensitivity."""
+        return DerivedRate(self.rates, "f1", self.prevalence)
+
+    @property
+    def mcc(self) -> Measure:
+        """Matthews' correlation of decisions and classes."""
+        fpr, tpr, weights = self.rates.nodes()
+        flagged, p1 = self.prevalence * tpr + (1 - self.prevalence) * fpr, self.prevalence
+        scale = np.sqrt(np.maximum(flagged * (1 - flagged), 1e-300))
+        return Measure.of("MCC", np.sqrt(p1 * (1 - p1)) * (tpr - fpr) / scale, weights, np.nan)
+
+    def confusion(self, n: int = 100, level: float = 0.95) -> dict[str, PointInterval]:
+        """Expected true and false positives and negatives among n new rows, with intervals."""
+        parts = {"tp": (self.prevalence, self.sensitivity), "tn": (1 - self.prevalence, self.specificity)}
+        counts = {}
+        for name, (share, rate) in parts.items():
+            mean, low, high = (n * share * v for v in (rate.mean, *rate.interval(level)))
+            counts[name] = PointInterval(mean, low, high)
+            counts["fn" if name == "tp" else "fp"] = PointInterval(n * share - mean, n * share - high, n * share - low)
+        return counts
+
     def __repr__(self) -> str:
         low, high = self.error.interval()
         return (
@@ -271,12 +316,13 @@ class ErrorPosterior(ShownAsCard):
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Every rate with its interval, as a plain dict."""
         rates = {}
-        for name in ("error", "sensitivity", "specificity", "ppv", "npv"):
+        for name in RATES:
             rate = getattr(self, name)
             low, high = rate.interval(level)
             rates[name] = {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
         return {
             "threshold": self.threshold,
+            "probability": self.probability,
             "prevalence": self.prevalence,
             "level": level,
             **rates,

@@ -1,0 +1,322 @@
+"""How each kind of analysis answers: two classes, the in-sample method, weights on a stream, several classes.
+
+Each class reads its answers off what an analysis has computed (`Computed`); `foldless.analysis` chooses among them.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from foldless import checks
+from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
+from foldless.findings.naming import Names
+from foldless.findings.scores import auc_answer, rate_notes
+from foldless.given_weights import posterior_of_weights
+from foldless.honest import in_sample
+from foldless.honest.accuracy import Judged, judged
+from foldless.honest.class_statistic import RememberedRows
+from foldless.honest.classes import ClassScores
+from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.posterior import EffectPrior
+from foldless.honest.probabilities import ProbableRows
+from foldless.honest.refits import Refits, Training
+from foldless.laws.prior import Prior
+from foldless.measures import Measures
+from foldless.model.probabilities import SAME, Link, link_by_itself, link_of, probabilities_of, without_probabilities
+from foldless.model.steps import innermost, is_estimator, notes_on_threshold, own_threshold
+from foldless.model.view import LinearView
+from foldless.multiclass import posterior_of_scores
+from foldless.results.accuracy import AccuracyPosterior
+from foldless.results.auc import AUCPosterior
+from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.scores import HonestScores
+from foldless.tables import is_out_of_core
+
+
+class Computed(Protocol):
+    """What answers are read off: an `Analysis`, as far as they need it."""
+
+    @property
+    def estimator(self) -> Any: ...
+    @property
+    def X(self) -> Any: ...
+    @property
+    def y(self) -> Any: ...
+    @property
+    def options(self) -> Any: ...
+    @property
+    def view(self) -> LinearView: ...
+    @property
+    def training(self) -> Training: ...
+    @property
+    def leave_one_out(self) -> LeaveOneOut: ...
+    @property
+    def class_scores(self) -> ClassScores: ...
+    @property
+    def class_rows(self) -> RememberedRows: ...
+    @property
+    def judged_rows(self) -> Judged: ...
+    @property
+    def table_notes(self) -> tuple[str, ...]: ...
+    @property
+    def names(self) -> Names: ...
+    @property
+    def by_refits(self) -> bool: ...
+    @property
+    def rows(self) -> LinearView | Training: ...
+    @property
+    def two_classes(self) -> LinearView: ...
+
+
+NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
+
+
+@dataclass(frozen=True, eq=False)
+class OfTwoClasses:
+    """Two classes, each row judged as if it had been left out of the fit."""
+
+    analysis: Computed
+
+    @property
+    def method(self) -> str:
+        return self.analysis.leave_one_out.method
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return rate_notes(self.analysis.leave_one_out, self.analysis.table_notes)
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        if self.analysis.by_refits:  # every step was fitted again: none has seen the rows that it was judged on
+            return ()
+        return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
+
+    def auc(self) -> AUCPosterior:
+        labels = self.analysis.rows.labels
+        a = self.analysis
+        return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
+
+    def curves(self) -> SeparationCurves | BinormalCurves:
+        """The law of the ROC curve."""
+        loo = self.analysis.leave_one_out
+        return BinormalCurves.from_variances(loo.effect, *loo.class_variances())
+
+    def rates(self, threshold: float, covariance: str | None) -> RatePair:
+        """The joint law of the false and the true positive rate."""
+        if covariance is not None:
+            raise InputError(NEITHER)
+        return SeparateScales(*self.analysis.leave_one_out.class_effects(threshold))
+
+    def roc(self) -> ROCPosterior:
+        labels = self.analysis.rows.labels
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
+
+    def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
+        notes: tuple[str, ...] = ()
+        if threshold is None:
+            threshold, notes = self.own_threshold(), notes_on_threshold(self.analysis.estimator)
+        return self._rates_of(self.rates(threshold, covariance), threshold, prevalence, notes)
+
+    def _rates_of(
+        self, rates: RatePair, threshold: float, prevalence: float | None, notes: tuple[str, ...] = ()
+    ) -> ErrorPosterior:
+        n0, n1 = self.analysis.rows.labels.n0, self.analysis.rows.labels.n1
+        share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
+        return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
+
+    @cached_property
+    def link(self) -> Link:
+        """How scores become probabilities; an error if they do not."""
+        a = self.analysis
+        if not is_estimator(a.estimator):
+            raise InputError("weights have no probabilities: pass a fitted classifier that has them.")
+        if self.method == "in-sample":
+            raise InputError("method 'in-sample' has no honest probabilities: leave method out.")
+        if self.method == "loo-surrogate":
+            raise InputError(
+                "a ridge regression stands in for the training of this classifier and has no probabilities: use "
+                "method='refit'."
+            )
+        if isinstance(a.leave_one_out, Refits):
+            if a.leave_one_out.held.probabilities is None:
+                raise without_probabilities(a.estimator)
+            return SAME
+        if is_out_of_core(a.X, a.y):
+            return link_by_itself(innermost(a.estimator))
+        return link_of(a.estimator, a.X, a.view.scores(), a.view.labels.positive_label)
+
+    def measures(self, prevalence: float | None) -> Measures:
+        """Everything that is read off the honest probabilities."""
+        if prevalence is not None:
+            prevalence = checks.in_open_interval(prevalence, "prevalence")
+        loo, link, rows = self.analysis.leave_one_out, self.link, self.analysis.rows
+        if isinstance(loo, Refits):
+            training = self.analysis.training
+            own = probabilities_of(training.estimator, training.table, training.labels.positive_label)
+            honest = np.asarray(loo.held.probabilities)
+        else:
+            own, honest = (np.asarray(link.probability(s)) for s in (self.analysis.view.scores(), loo.removed.loo))
+        probable = ProbableRows(
+            rows.labels.positive, np.atleast_2d(honest), own, loo.statistic.noise_share, loo.removed.groups, prevalence
+        )
+        curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
+        at = partial(self.at, prevalence=prevalence)
+        return Measures(probable, loo.effect, loo.statistic.estimate, curves, at, self.method, self.notes)
+
+    def at(self, probability: float, prevalence: float | None = None) -> ErrorPosterior:
+        """Rates at a threshold on the scale of probabilities."""
+        at = checks.in_open_interval(probability, "probability")
+        loo, link = self.analysis.leave_one_out, self.link
+        if not isinstance(loo, Refits):
+            return replace(self.error(float(link.decision(at)), prevalence, None), probability=at)
+        return replace(self._rates_of(SeparateScales(*loo.class_effects_at(at)), at, prevalence), probability=at)
+
+    def at_rate(self, rate: str, value: float, prevalence: float | None) -> ErrorPosterior:
+        """Rates at the threshold with the given mean sensitivity or specificity."""
+        target, loo = checks.in_open_interval(value, rate), self.analysis.leave_one_out
+        scores = np.unique(loo.removed.loo)
+        between = np.concatenate([scores[:1] - 1.0, (scores[1:] + scores[:-1]) / 2, scores[-1:] + 1.0])
+        low, high = 0, between.size - 1
+        while high - low > 1:  # the sensitivity falls with the threshold, the specificity grows
+            middle = (low + high) // 2
+            mean = getattr(self.error(float(between[middle]), prevalence, None), rate).mean
+            low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
+        # The last threshold that is sensitive enough, the first that is specific enough.
+        threshold = float(between[high if rate == "specificity" else low])
+        post = self.error(threshold, prevalence, None)
+        with suppress(EstimatorError, InputError):  # a classifier without probabilities has its decision values
+            at = None if self.analysis.by_refits else float(self.link.probability(threshold))
+            return replace(post, probability=at)
+        return post
+
+    def accuracy(self, k: int) -> AccuracyPosterior:
+        return self._without_error("accuracy", None)
+
+    def balanced_accuracy(self) -> AccuracyPosterior:
+        return self._without_error("balanced accuracy", 0.5)
+
+    def _without_error(self, name: str, prevalence: float | None) -> AccuracyPosterior:
+        """1 - error, as a Beta law of the same mean and spread."""
+        post = self.error(None, prevalence, None)
+        about = {"method": post.method, "notes": post.notes}
+        return AccuracyPosterior.of_moments(name, 1.0 - post.error.mean, post.error.sd, **about)
+
+    def own_threshold(self) -> float:
+        """The classifier's own, oriented towards the positive class."""
+        if self.analysis.by_refits:
+            return self.analysis.training.threshold
+        own = own_threshold(self.analysis.estimator)
+        return 0.0 - own if self.analysis.two_classes.flipped else own
+
+    def scores(self) -> HonestScores:
+        loo = self.analysis.leave_one_out
+        origin = loo.removed.provenance
+        return HonestScores(
+            scores=loo.removed.loo,
+            pair_auc=loo.statistic.pair_auc,
+            noise_share=loo.statistic.noise_share,
+            residual=origin.residual,
+            match=origin.match,
+            method=origin.method,
+            notes=rate_notes(loo, self.analysis.table_notes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class InSample(OfTwoClasses):
+    """The paper's model on the training scores; the honest scores stay those of the leave-one-out method."""
+
+    prior: Prior
+    method = "in-sample"
+
+    @property
+    def optimism(self) -> str | None:
+        view = self.analysis.two_classes
+        return in_sample.optimism(view.w.size, view.labels.positive.size, self.prior)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.analysis.view.notes + (() if self.optimism is None else (self.optimism,))
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        optimism = () if self.optimism is None else (OptimismWarning(self.optimism),)
+        return _trust_warnings(self.analysis.view, None) + optimism
+
+    def auc(self) -> AUCPosterior:
+        view = self.analysis.two_classes
+        effect = in_sample.separation(view, self.prior)
+        return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
+
+    def curves(self) -> SeparationCurves | BinormalCurves:
+        return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
+
+    def rates(self, threshold: float, covariance: str | None) -> RatePair:
+        view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"
+        if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
+            raise PriorError(
+                f"error_posterior with covariance={covariance!r} does not take {prior!r}: use Prior.paper(), "
+                f"Prior.niw() or Prior.improper(), or method='loo'."
+            )
+        if covariance == "common":
+            return SharedScale(*in_sample.error_effects(view, prior, threshold))
+        return SeparateScales(*in_sample.class_error_effects(view, prior, threshold))
+
+
+@dataclass(frozen=True, eq=False)
+class OfWeightsOnStream(InSample):
+    """The same along given weights on a table that is not in memory: the AUC needs one pass, and no view."""
+
+    @cached_property
+    def _posterior(self) -> tuple[AUCPosterior, str | None]:
+        a = self.analysis
+        return posterior_of_weights(a.estimator, a.X, a.y, self.prior, a.options.pos_label)
+
+    def auc(self) -> AUCPosterior:
+        return self._posterior[0]
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        text = self._posterior[1]
+        return () if text is None else (OptimismWarning(text),)
+
+
+@dataclass(frozen=True, eq=False)
+class OfSeveralClasses:
+    """More than two classes, each row judged as if it had been left out: the average AUC, and accuracies."""
+
+    analysis: Computed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        a = self.analysis
+        return a.view.notes + a.class_scores.provenance.notes + a.table_notes
+
+    def accuracy(self, k: int) -> AccuracyPosterior:
+        a = self.analysis
+        rows = a.judged_rows if k == 1 else judged(a.class_scores, k)
+        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy())
+
+    def balanced_accuracy(self) -> AccuracyPosterior:
+        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced())
+
+    def _posterior(self, name: str, rows: tuple[float, float]) -> AccuracyPosterior:
+        method = self.analysis.class_scores.provenance.method
+        return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
+
+    def auc(self) -> AUCPosterior:
+        a = self.analysis
+        counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
+        prior = EffectPrior.checked(a.options.prior)
+        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
+
+    def warnings(self) -> tuple[FoldlessWarning, ...]:
+        return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)
+
+
+def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
+    """Steps that may have seen y, and a fit that differs from the one that was judged."""
+    return tuple(TrustWarning(text) for text in (*view.doubts, strained) if text is not None)

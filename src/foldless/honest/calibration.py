@@ -1,0 +1,140 @@
+"""The calibration slope and the calibration curve, from honest probabilities and the posterior of the separation.
+
+    slope = R^w delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho
+
+with delta the separation of the AUC's posterior and sd the spread of the log odds within the classes. R is the ratio of
+the slope of a regression on honest log odds to delta / sd, 1 for normal scores; it is shrunk towards that, as few rows
+tell little about it. The constants come from simulations and from half of the development data (docs/method.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import expit, logit
+
+from foldless.checks import Floats
+from foldless.honest.probabilities import TINY, ProbableRows, normal_rule, unit_rule
+from foldless.laws.effect import Effect
+
+COUNTED = 3.0  # times that the variance of log sd enters
+NORMAL_KURTOSIS = 3.0
+SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
+CLOSE, MOST_RATIO = 0.5, 4.0
+MOST_ROWS = 2000  # rows that are enough for the shape of the curve
+STEPS = 60
+Law = tuple[Floats, Floats]  # values and their weights
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationLaw:
+    """The laws of slope and intercept."""
+
+    rows: ProbableRows
+    effect: Effect
+    estimate: float  # of the separation, without its prior
+
+    @cached_property
+    def slope(self) -> Law:
+        """The slope: the separation over the spread of the log odds within the classes, times R^w."""
+        (sd, kurtosis), r = self._spread, 1 + self.rows.noise_share
+        units = self.rows.positive.size if self.rows.groups is None else int(self.rows.groups.max()) + 1
+        n1 = np.count_nonzero(self.rows.positive)
+        n = 2 / (1 / n1 + 1 / (self.rows.positive.size - n1))
+        w = n / (n + SHRINKING_ROWS * r)
+        variance = COUNTED * r * (kurtosis - 1) / 4 / max(units - 2, 1) + RATIO_SD**2 * (1 - w)
+        p, weights = unit_rule(64)
+        z, z_weights = normal_rule(24)
+        factor = self._ratio**w * np.exp(np.sqrt(variance) * z - variance / 2)
+        return np.multiply.outer(self.effect.ppf(p), factor) / sd, np.multiply.outer(weights, z_weights)
+
+    @property
+    def _ratio(self) -> float:
+        """R as the regression sees it, 1 where the classes are too close or too far apart to tell."""
+        slope, sd = regression(self.rows)[1], self._spread[0]
+        if self.estimate < CLOSE or not 0 < slope < np.inf:
+            return 1.0
+        return float(np.clip(slope * sd / self.estimate, 1 / MOST_RATIO, MOST_RATIO))
+
+    @property
+    def _spread(self) -> tuple[float, float]:
+        """Standard deviation and kurtosis of the log odds within the classes."""
+        s, one = self.rows.log_odds, self.rows.positive
+        off = np.where(one, s - s[:, one].mean(axis=1, keepdims=True), s - s[:, ~one].mean(axis=1, keepdims=True))
+        variance = float(np.sum(off**2)) / (s.size - 2 * len(s))
+        if variance == 0:
+            return float(np.finfo(float).tiny), NORMAL_KURTOSIS
+        return float(np.sqrt(variance)), max(float(np.mean(off**4)) / variance**2, NORMAL_KURTOSIS)
+
+    @cached_property
+    def lines(self) -> tuple[Floats, Floats, Floats]:
+        """Intercepts, slopes and weights of the lines that the curve may be."""
+        values, weights = (np.ravel(each) for each in self.slope)
+        order = np.argsort(values)
+        p, p_weights = unit_rule(16)
+        slopes = np.interp(p, np.cumsum(weights[order]) - weights[order] / 2, values[order])
+        z, z_weights = normal_rule(8)
+        level, s = self._thinned.level(slopes), self._thinned.log_odds.ravel()
+        # The error of the mean probability, on the scale of the log odds at each slope.
+        own, at = _curvature(s).mean(), _curvature(level[:, None] + slopes[:, None] * s).mean(axis=1)
+        shift = np.multiply.outer(self.rows.intercept().error * np.minimum(own / np.maximum(at, TINY), MOST_RATIO), z)
+        lines = np.broadcast_arrays(level[:, None] + shift, slopes[:, None], np.multiply.outer(p_weights, z_weights))
+        return lines[0].ravel(), lines[1].ravel(), lines[2].ravel()
+
+    @property
+    def _thinned(self) -> ProbableRows:
+        """Rows evenly spaced in each class, in the order of their probability; all unless there are many."""
+        rows = self.rows
+        if rows.positive.size <= MOST_ROWS:
+            return rows
+        order = np.lexsort((rows.honest[0], rows.positive))
+        kept = order[np.linspace(0, order.size - 1, MOST_ROWS).astype(np.intp)]
+        stated = replace(rows, prevalence=rows.share)
+        return replace(
+            stated, positive=rows.positive[kept], honest=rows.honest[:, kept], own=rows.own[kept], groups=None
+        )
+
+    def curve(self, p: Floats) -> Law:
+        """Share of positive rows among those with probability p: (P, lines), and the weights of the lines."""
+        a, b, weights = self.lines
+        with np.errstate(divide="ignore"):
+            return np.asarray(expit(a + b * logit(p)[:, None])), weights
+
+    def gaps(self) -> Law:
+        """Distances of the curve from the probabilities of the rows: (lines, R N), and the weights of the lines."""
+        a, b, weights = self.lines
+        s = self._thinned.log_odds.ravel()
+        return np.abs(expit(a[:, None] + b[:, None] * s) - expit(s)), weights
+
+
+def _curvature(log_odds: Floats) -> Floats:
+    """p (1 - p)."""
+    return np.asarray(expit(log_odds) * expit(-log_odds))
+
+
+def regression(rows: ProbableRows) -> tuple[float, float]:
+    """Intercept and slope of the logistic regression of y on the log odds; an infinite slope if they separate it."""
+    s, repeats = rows.log_odds.ravel(), len(rows.log_odds)
+    y, w = np.tile(rows.positive, repeats), np.tile(rows.weights, repeats) / repeats
+    if s[y].min() >= s[~y].max():
+        return float("nan"), float("inf")
+    centre, unit = float(s.mean()), max(float(s.std()), TINY)  # log odds may be nearly equal, or large
+    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), (s - centre) / unit])
+    for _ in range(STEPS):
+        q = expit(A @ beta)
+        curvature = (A * (w * np.maximum(q * (1 - q), 1e-9))[:, None]).T @ A + 1e-12 * np.eye(2)
+        step = np.linalg.solve(curvature, A.T @ (w * (y - q)))
+        beta += step / max(1.0, float(np.abs(step).max()) / 2)
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(beta[0] - beta[1] * centre / unit), float(beta[1] / unit)
+
+
+def apparent_gaps(rows: ProbableRows) -> Floats:
+    """Distances of the in-sample calibration line from the in-sample probabilities."""
+    a, b = regression(rows)
+    if np.isinf(b):
+        return np.abs(rows.positive - rows.own)
+    return np.asarray(np.abs(expit(a + b * rows.log_odds[0]) - expit(rows.log_odds[0])))

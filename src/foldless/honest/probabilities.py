@@ -1,0 +1,159 @@
+"""Averages over rows whose probabilities come from fits that lack them: Brier score, log loss, observed/expected.
+
+The mean of the losses of honest probabilities has the variance of independent rows, times r = 1 + rho for what the fits
+share (`foldless.honest.statistic`). Rows come as a random sample, so that the prevalence is uncertain, too; where it is
+stated, each class counts what is stated, and only the spread within the classes is left. The variance of few or
+heavy-tailed losses is itself uncertain, with 2 n / (kurtosis - 1) degrees of freedom. Calibration in the large, which
+compares the means of y and p, needs no factor r: the intercept absorbs what the training rows share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from scipy.special import betaincinv, expit, logit, ndtri
+
+from foldless.checks import Floats
+from foldless.honest.design import Bools, Ints
+from foldless.honest.statistic import clustered_square
+from foldless.laws.effect import bisected
+
+LEAST_DF = 4.0
+FARTHEST = 25.0  # log odds beyond this are as good as certain
+TINY = float(np.finfo(float).tiny)
+Loss = Callable[[Floats, Bools], Floats]
+
+
+def brier(p: Floats, y: Bools) -> Floats:
+    """Squared error of each row."""
+    return np.square(p - y)
+
+
+def log_loss(p: Floats, y: Bools) -> Floats:
+    """Minus the log probability of each row's class."""
+    kept = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)  # as in scikit-learn
+    return np.asarray(-np.log(np.where(y, kept, 1 - kept)))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and its standard error."""
+
+    value: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class ProbableRows:
+    """Probabilities of all rows by fits that lack them (R repeats), and by the fit itself.
+
+    `prevalence` is the share of positive rows where the classifier is used; None if the rows are a random sample of
+    that place.
+    """
+
+    positive: Bools  # (N,)
+    honest: Floats  # (R, N)
+    own: Floats  # (N,)
+    noise_share: float
+    groups: Ints | None = None
+    prevalence: float | None = None
+
+    @property
+    def apparent(self) -> ProbableRows:
+        """The same rows as the fit itself sees them."""
+        return replace(self, honest=self.own[None, :])
+
+    @property
+    def share(self) -> float:
+        """The prevalence: as stated, or that of the rows."""
+        return float(self.positive.mean()) if self.prevalence is None else self.prevalence
+
+    @cached_property
+    def weights(self) -> Floats:
+        """What each row counts; they add up to 1."""
+        n1 = np.count_nonzero(self.positive)
+        each = self.share / n1, (1 - self.share) / (self.positive.size - n1)
+        return np.where(self.positive, *each)
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """Log odds of the honest probabilities, (R, N)."""
+        return np.asarray(np.clip(logit(np.clip(self.honest, TINY, 1.0)), -FARTHEST, FARTHEST))
+
+    def average(self, loss: Loss, noise: bool = True) -> Estimate:
+        """The mean of a loss, with its standard error."""
+        return self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise)
+
+    def mean_of(self, values: Floats, noise: bool) -> Estimate:
+        """The mean of one value per row; `noise` if it varies with the training rows."""
+        return Estimate(float(self.weights @ values), self.error_of(self.effects(values), noise))
+
+    def effects(self, values: Floats) -> Floats:
+        """What each row adds to the mean of the values."""
+        if self.prevalence is None:
+            return np.asarray(self.weights * (values - self.weights @ values))
+        centre = np.where(self.positive, values[self.positive].mean(), values[~self.positive].mean())
+        return np.asarray(self.weights * (values - centre))
+
+    def error_of(self, effects: Floats, noise: bool) -> float:
+        """Standard error of a sum of effects."""
+        units = np.arange(effects.size) if self.groups is None else self.groups
+        variance = clustered_square(effects, units)
+        if variance == 0:
+            return 0.0
+        sums = np.bincount(units, weights=effects)
+        kurtosis = sums.size * float(np.sum(sums**4)) / float(np.sum(sums**2)) ** 2
+        df = max(2 * sums.size / max(kurtosis - 1, 1.0), LEAST_DF)
+        return float(np.sqrt((1 + noise * self.noise_share) * variance * df / (df - 2)))
+
+    def scaled_brier(self) -> Estimate:
+        """1 - Brier / (share (1 - share)): 0 for the prevalence as everybody's probability, 1 for certainty."""
+        losses, o = brier(self.honest, self.positive).mean(axis=0), self.share
+        reference, score = o * (1 - o), float(self.weights @ losses)
+        moved = (1 - 2 * o) * self.effects(self.positive.astype(float)) * score / reference**2
+        return Estimate(1 - score / reference, self.error_of(moved - self.effects(losses) / reference, True))
+
+    def log_observed_by_expected(self) -> Estimate:
+        """Log of the ratio of observed to expected positive rows."""
+        p, o = self.honest.mean(axis=0), self.share
+        expected = float(self.weights @ p)
+        return replace(self.mean_of(self.positive / o - p / expected, noise=False), value=float(np.log(o / expected)))
+
+    def intercept(self) -> Estimate:
+        """Calibration in the large: what has to be added to the log odds for their mean probability to be right."""
+        shift = float(self.level(np.ones(1))[0])
+        q = expit(shift + self.log_odds)
+        info = float(self.weights @ (q * (1 - q)).mean(axis=0))
+        left = (self.positive - q).mean(axis=0)
+        return Estimate(shift, self.error_of(self.effects(left), False) / max(info, TINY))
+
+    def level(self, slopes: Floats) -> Floats:
+        """The intercept that gives the right mean probability at each slope of the log odds."""
+        # Log odds far apart saturate: halving is slow but cannot overshoot.
+        repeats, share, reach = len(self.log_odds), self.share, FARTHEST * (1 + np.abs(slopes))
+        s, weights = self.log_odds.ravel(), np.tile(self.weights, repeats) / repeats
+        return bisected(lambda a: expit(a[:, None] + slopes[:, None] * s) @ weights < share, -reach, reach, 45)
+
+    def prevalences(self) -> tuple[Floats, Floats]:
+        """Nodes and weights of the posterior of the prevalence; a single node if it is stated."""
+        if self.prevalence is not None:
+            return np.array([self.prevalence]), np.ones(1)
+        n1 = np.count_nonzero(self.positive)
+        p, weights = unit_rule(8)
+        return np.asarray(betaincinv(n1, self.positive.size - n1, p)), weights
+
+
+@lru_cache(maxsize=8)
+def unit_rule(n: int) -> tuple[Floats, Floats]:
+    """Nodes and weights of the Gauss-Legendre rule on (0, 1)."""
+    t, weights = np.polynomial.legendre.leggauss(n)
+    return np.asarray((t + 1) / 2), np.asarray(weights / 2)
+
+
+def normal_rule(n: int) -> tuple[Floats, Floats]:
+    """Quantiles of the standard normal law at those nodes."""
+    p, weights = unit_rule(n)
+    return np.asarray(ndtri(p)), weights

@@ -1,0 +1,75 @@
+"""Probabilities of a classifier, and the function that turns its decision values into them.
+
+The function is found by comparing ``predict_proba`` with the decision values of some rows, so that nothing has to be
+known about the classifier. All links are symmetric: they hold for either class as the positive one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from foldless.checks import Floats
+from foldless.errors import EstimatorError
+from foldless.model.pullback import quiet_names, sampled_rows
+from foldless.model.steps import innermost
+
+COMPARED, AGREE = 64, 1e-6  # rows on which a link is compared with predict_proba, and how closely
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """An increasing function from decision values to probabilities, and its inverse."""
+
+    probability: Callable[[Any], Any]
+    decision: Callable[[Any], Any]
+
+
+SAME = Link(lambda p: p, lambda p: p)  # scores that are probabilities already
+LINKS = (
+    Link(expit, logit),
+    Link(lambda s: expit(2 * s), lambda p: logit(p) / 2),  # a softmax of both classes
+    Link(lambda s: (np.clip(s, -1, 1) + 1) / 2, lambda p: 2 * p - 1),  # modified Huber loss
+)
+
+
+def probabilities_of(model: Any, X: Any, positive_label: Any) -> Floats:
+    """Probability of the positive class."""
+    if not hasattr(model, "predict_proba"):
+        raise without_probabilities(model)
+    column = np.asarray(model.classes_).tolist().index(positive_label)
+    with quiet_names():
+        return np.asarray(model.predict_proba(X), dtype=np.float64)[:, column]
+
+
+def without_probabilities(model: Any) -> EstimatorError:
+    """The error for a classifier that has none."""
+    return EstimatorError(
+        f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier with "
+        f"them, such as LogisticRegression or LinearDiscriminantAnalysis."
+    )
+
+
+def link_by_itself(estimator: Any) -> Link:
+    """The same of a linear classifier without rows: at points near the threshold, where no link is saturated."""
+    w, rng = np.ravel(estimator.coef_), np.random.default_rng(0)
+    X = np.outer((rng.uniform(-2, 2, COMPARED) - float(np.ravel(estimator.intercept_)[0])) / (w @ w), w)
+    with quiet_names():
+        return link_of(estimator, X, np.asarray(estimator.decision_function(X)), estimator.classes_[1])
+
+
+def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link:
+    """The link of a linear classifier, given the decision values of the rows of X towards the positive class."""
+    own = probabilities_of(estimator, sampled_rows(X, COMPARED), positive_label)
+    at = sampled_rows(scores, COMPARED)
+    for link in LINKS:
+        if np.allclose(link.probability(at), own, atol=AGREE):
+            return link
+    raise EstimatorError(
+        f"the probabilities of {type(estimator).__name__} are not a known function of its decision values, so they "
+        f"have no closed form without a row: use method='refit'."
+    )

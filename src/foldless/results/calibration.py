@@ -1,0 +1,119 @@
+"""`Calibration`: is a predicted 30 % a 30 %?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from foldless.checks import Floats, as_probabilities
+from foldless.honest.calibration import CalibrationLaw, apparent_gaps, regression
+from foldless.results.auc import ShownAsCard, central
+from foldless.results.measure import Measure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationCurve:
+    """Posterior of the share of positive rows among those with a given predicted probability."""
+
+    law: CalibrationLaw
+
+    def mean(self, p: Any) -> Floats:
+        """Posterior mean at each predicted probability."""
+        at = as_probabilities(p, "p")
+        values, weights = self.law.curve(np.atleast_1d(at))
+        return (values @ weights).reshape(at.shape)[()]
+
+    def band(self, p: Any, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Credible band: lower and upper share at each predicted probability."""
+        at = as_probabilities(p, "p")
+        values, weights = self.law.curve(np.atleast_1d(at))
+        ends = np.array([Measure.of("", row, weights, np.nan).ppf(central(level)) for row in values])
+        return ends[:, 0].reshape(at.shape)[()], ends[:, 1].reshape(at.shape)[()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(ShownAsCard):
+    """Agreement of predicted probabilities with what happens, on new data.
+
+    `slope` (1 is right, below 1 the probabilities are too extreme), `intercept` (0 is right, above 0 they are too low
+    on average), `oe` (observed over expected positive rows), `ici`, `e50` and `e90` (mean, median and ninth decile of
+    the distance between the curve and the predicted probabilities) each have ``mean``, ``sd``, ``interval(level)``,
+    ``cdf``, ``ppf`` and ``apparent``; `curve` has ``mean(p)`` and ``band(p, level)``.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = X[50:, :2], y[50:]
+    >>> fl.analyse(LogisticRegression().fit(X, y), X, y).calibration
+    Calibration(slope ...
+    """
+
+    law: CalibrationLaw
+    method: str = "loo"
+    notes: tuple[str, ...] = ()
+    _card = "calibration"
+
+    @cached_property
+    def slope(self) -> Measure:
+        """Slope of the log odds: 1 is right, below 1 the probabilities are too extreme."""
+        return Measure.of("calibration slope", *self.law.slope, regression(self.law.rows.apparent)[1])
+
+    @cached_property
+    def intercept(self) -> Measure:
+        """Calibration in the large: what is missing in the log odds on average, 0 if nothing."""
+        rows = self.law.rows
+        return Measure.normal("calibration intercept", rows.intercept(), rows.apparent.intercept().value)
+
+    @cached_property
+    def oe(self) -> Measure:
+        """Observed over expected number of positive rows."""
+        ratio, apparent = (each.log_observed_by_expected() for each in (self.law.rows, self.law.rows.apparent))
+        law = Measure.normal("observed/expected", ratio, np.nan)
+        return Measure.of("observed/expected", np.exp(law.values), law.weights, np.exp(apparent.value))
+
+    @cached_property
+    def _gaps(self) -> tuple[Floats, Floats, Floats]:
+        return *self.law.gaps(), apparent_gaps(self.law.rows.apparent)
+
+    def _gap(self, name: str, figure: Callable[..., Any]) -> Measure:
+        gaps, weights, apparent = self._gaps
+        return Measure.of(name, figure(gaps, axis=-1), weights, figure(apparent, axis=-1))
+
+    @cached_property
+    def ici(self) -> Measure:
+        """Integrated calibration index: the mean distance of the curve from the predicted probabilities."""
+        return self._gap("ICI", np.mean)
+
+    @cached_property
+    def e50(self) -> Measure:
+        """The median of that distance."""
+        return self._gap("E50", np.median)
+
+    @cached_property
+    def e90(self) -> Measure:
+        """Its ninth decile."""
+        return self._gap("E90", partial(np.quantile, q=0.9))
+
+    @property
+    def curve(self) -> CalibrationCurve:
+        """The calibration curve with its band."""
+        return CalibrationCurve(self.law)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """Slope, intercept, observed/expected, ICI, E50, E90."""
+        return self.slope, self.intercept, self.oe, self.ici, self.e50, self.e90
+
+    def __repr__(self) -> str:
+        low, high = self.slope.interval()
+        return (
+            f"Calibration(slope {self.slope.mean:.2f} [{low:.2f}, {high:.2f}], intercept {self.intercept.mean:.2f}, "
+            f"observed/expected {self.oe.mean:.2f}, method={self.method!r})"
+        )

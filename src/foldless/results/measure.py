@@ -1,0 +1,93 @@
+"""`Measure`: the posterior of one figure of merit, with its value on the training rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foldless.checks import Floats, as_numbers, as_probabilities
+from foldless.honest.probabilities import Estimate, normal_rule
+from foldless.results.auc import ShownAsCard, WithQuantiles
+
+NODES = 200
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Measure(ShownAsCard, WithQuantiles):
+    """Posterior of a figure such as the Brier score on new data.
+
+    The law is held as nodes: `values` in ascending order, and the probability of each. `apparent` is the same figure on
+    the training rows, by the fit that saw them.
+
+    Examples
+    --------
+    >>> from foldless.honest.probabilities import Estimate
+    >>> from foldless.results.measure import Measure
+    >>> post = Measure.normal("intercept", Estimate(0.1, 0.2), apparent=0.0)
+    >>> post
+    Measure(intercept 0.100, 95% interval [-0.292, 0.492], apparent 0.000)
+    """
+
+    name: str
+    values: Floats
+    weights: Floats
+    apparent: float
+    _card = "measure"
+
+    @classmethod
+    def of(cls, name: str, values: Any, weights: Any, apparent: float) -> Measure:
+        """From values and weights of any shape and in any order."""
+        flat, each = np.ravel(values), np.ravel(np.broadcast_to(weights, np.shape(values)))
+        order = np.argsort(flat, kind="stable")
+        return cls(name, flat[order], each[order] / each.sum(), float(apparent))
+
+    @classmethod
+    def normal(cls, name: str, estimate: Estimate, apparent: float) -> Measure:
+        """A normal law."""
+        z, weights = normal_rule(NODES)
+        return cls.of(name, estimate.value + estimate.error * z, weights, apparent)
+
+    @classmethod
+    def positive(cls, name: str, estimate: Estimate, apparent: float) -> Measure:
+        """The law of a positive figure: log-normal, with the estimate as its mean."""
+        z, weights = normal_rule(NODES)
+        spread = estimate.error / max(estimate.value, np.finfo(float).tiny)
+        relative = np.exp(spread * z)
+        return cls.of(name, estimate.value * relative / (weights @ relative), weights, apparent)
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean."""
+        return float(self.weights @ self.values)
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation."""
+        return float(np.sqrt(self.weights @ np.square(self.values - self.mean)))
+
+    @property
+    def optimism(self) -> float:
+        """How much the training rows flatter the classifier: apparent less honest."""
+        return self.apparent - self.mean
+
+    @cached_property
+    def _levels(self) -> Floats:
+        """Probability below each node, half of its own included."""
+        return np.asarray(np.cumsum(self.weights) - self.weights / 2)
+
+    def cdf(self, v: Any) -> Floats:
+        """Posterior probability that the figure is at most v."""
+        return np.interp(as_numbers(v, "v"), self.values, self._levels, left=0.0, right=1.0)[()]
+
+    def ppf(self, q: Any) -> Floats:
+        """Posterior quantiles."""
+        return np.interp(as_probabilities(q, "q"), self._levels, self.values)[()]
+
+    def __repr__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"Measure({self.name} {self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], apparent {self.apparent:.3f})"
+        )

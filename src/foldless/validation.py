@@ -1,0 +1,235 @@
+"""`validate`: the internal validation of a model as one table, each figure with its apparent value and an interval."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foldless import checks, words
+from foldless.analysis import Analysis, Options, analysed
+from foldless.errors import InputError, warn_user
+from foldless.honest.probabilities import ProbableRows
+from foldless.measures import Measures
+from foldless.results.accuracy import AccuracyPosterior
+from foldless.results.auc import ShownAsCard
+
+FEW_EVENTS = 10
+COLUMNS = ("measure", "apparent", "honest", "optimism", "low", "high")
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """One line of the table: the posterior of a figure, and its value on the training rows."""
+
+    name: str
+    law: Any
+    apparent: float
+
+    def summary(self, level: float) -> dict[str, Any]:
+        """The line as a plain dict; None in place of what is not finite."""
+        low, high = self.law.interval(level)
+        values = (self.apparent, self.law.mean, self.apparent - self.law.mean, low, high)
+        finite = (float(v) if np.isfinite(v) else None for v in values)
+        return dict(zip(COLUMNS, (self.name, *finite), strict=True))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(ShownAsCard):
+    """The internal validation of a model: discrimination, calibration, overall error, and decisions at a threshold.
+
+    ``print(v)`` shows the table; `summary`, `to_json`, `to_markdown`, `to_latex` and `to_frame` (which needs pandas)
+    give it in other forms, with the same numbers. "Apparent" is what the training rows say of the fit that saw them,
+    "honest" what is to be expected of new rows, and "optimism" the difference. Each of the `figures`, also found by
+    name as in ``v["Brier score"]``, has ``name``, ``law`` (with ``mean``, ``sd`` and ``interval``) and ``apparent``.
+    """
+
+    figures: tuple[Figure, ...]
+    threshold: float
+    prevalence: float
+    n0: int
+    n1: int
+    level: float
+    method: str
+    notes: tuple[str, ...] = ()
+    _card = "validation"
+
+    def __getitem__(self, name: str) -> Figure:
+        """The figure of that name, such as "Brier score"."""
+        known = {figure.name: figure for figure in self.figures}
+        if name not in known:
+            raise InputError(f"there is no figure {name!r}; there are {words.listed(known)}.")
+        return known[name]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """The lines of the table, as plain dicts."""
+        return [figure.summary(self.level) for figure in self.figures]
+
+    def summary(self) -> dict[str, Any]:
+        """The table and what belongs to it, as a plain dict."""
+        about = ("threshold", "prevalence", "n0", "n1", "level", "method")
+        return {**{name: getattr(self, name) for name in about}, "figures": self.lines, "notes": list(self.notes)}
+
+    def to_json(self) -> str:
+        """The summary as JSON."""
+        return json.dumps(self.summary(), indent=2, allow_nan=False)
+
+    def to_frame(self) -> Any:
+        """The table as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.lines).set_index("measure")
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        head, *rows = self.cells()
+        lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def to_latex(self) -> str:
+        """The table in LaTeX, with the rules of booktabs."""
+        head, *rows = ([cell.replace("%", r"\%") for cell in line] for line in self.cells())
+        body = [" & ".join(line) + r" \\" for line in rows]
+        columns = "l" + "r" * (len(head) - 1)
+        start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
+        return "\n".join([*start, *body, r"\bottomrule", r"\end{tabular}"])
+
+    def __str__(self) -> str:
+        table = self.cells()
+        widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
+        rows = [
+            "  ".join(
+                cell.rjust(width) if k else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in table
+        ]
+        rule = "-" * len(rows[0])
+        return "\n".join([rows[0], rule, *rows[1:], *(f"Note: {note}" for note in self.notes)])
+
+    def cells(self) -> list[list[str]]:
+        """The table as text: a head and one row per figure."""
+        head = [*COLUMNS[:4], f"{words.percent(self.level)} interval"]
+        return [head, *(_texts(*line.values()) for line in self.lines)]
+
+    def __repr__(self) -> str:
+        return f"Validation({len(self.figures)} figures, n0={self.n0}, n1={self.n1}, method={self.method!r})"
+
+
+def _texts(name: str, *values: float | None) -> list[str]:
+    """The cells of a line: a dash where there is no figure, both ends of the interval in one."""
+    *figures, low, high = ("-" if value is None else f"{value:.3f}" for value in values)
+    return [name, *figures, f"{low} to {high}"]
+
+
+def validate(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    threshold: float = 0.5,
+    prevalence: float | None = None,
+    level: float = 0.95,
+    groups: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    prior: Any = None,
+    method: str = "auto",
+    n_jobs: int | None = None,
+) -> Validation:
+    """Validate a fitted classifier with probabilities on its own training rows, each judged as if left out.
+
+    Parameters
+    ----------
+    model : fitted classifier of two classes with predict_proba, or an Analysis of one
+    X, y, groups, sample_weight, pos_label, prior, method, n_jobs
+        As in `auc_posterior`.
+    threshold : float
+        The probability above which a row counts as positive.
+    prevalence : float, optional
+        Share of positive rows where the model will be used. By default the rows are taken for a random sample of that
+        place, and the uncertainty of their share is part of the intervals.
+    level : float
+        Level of the intervals.
+
+    Returns
+    -------
+    Validation
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> X, y = X[50:, :2], y[50:]
+    >>> v = fl.validate(LogisticRegression().fit(X, y), X, y)
+    >>> v["AUC"].apparent > v["AUC"].law.mean
+    True
+    """
+    level = checks.in_open_interval(level, "level")
+    options = Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs)
+    analysis = analysed(model, X, y, options)
+    measures, labels = analysis.measures(prevalence), analysis.rows.labels
+    figures = (*_overall(analysis, measures), *_decisions(analysis, measures, threshold))
+    for warning in analysis.warnings:
+        warn_user(warning)
+    notes = (*_few(labels.n0, labels.n1), *analysis.notes)
+    return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
+
+
+def _few(n0: int, n1: int) -> tuple[str, ...]:
+    text = f"caution: the smaller class has {min(n0, n1)} rows only, fewer than {FEW_EVENTS}: too few for a validation."
+    return (text,) if min(n0, n1) < FEW_EVENTS else ()
+
+
+def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
+    """Discrimination, overall error and calibration."""
+    from sklearn.metrics import roc_auc_score
+
+    area = Figure("AUC", analysis.auc, float(roc_auc_score(measures.rows.positive, measures.rows.own)))
+    laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
+    return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
+
+
+def _decisions(analysis: Analysis, measures: Measures, threshold: float) -> tuple[Figure, ...]:
+    """Rates at the threshold."""
+    rates, apparent = measures.rates_at(threshold), apparent_rates(measures.rows, threshold)
+    even = analysis.at(probability=threshold, prevalence=0.5).error
+    laws = {
+        "sensitivity": rates.sensitivity,
+        "specificity": rates.specificity,
+        "PPV": rates.ppv,
+        "NPV": rates.npv,
+        "accuracy": AccuracyPosterior.of_moments("accuracy", 1 - rates.error.mean, rates.error.sd),
+        "balanced accuracy": AccuracyPosterior.of_moments("balanced accuracy", 1 - even.mean, even.sd),
+        "F1": rates.f1,
+        "MCC": rates.mcc,
+        "net benefit": measures.net_benefit(threshold).measures[0],
+    }
+    return tuple(Figure(f"{name} at {threshold:g}", law, apparent[name]) for name, law in laws.items())
+
+
+def apparent_rates(rows: ProbableRows, threshold: float) -> dict[str, float]:
+    """The rates on the training rows, by the fit that saw them; NaN where they are not defined."""
+    flagged, share = rows.own >= threshold, rows.share
+    tpr, fpr = (float(np.mean(flagged[half])) for half in (rows.positive, ~rows.positive))
+    tp, fp, fn, tn = share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
+    return {
+        "sensitivity": tpr,
+        "specificity": 1 - fpr,
+        "PPV": _ratio(tp, tp + fp),
+        "NPV": _ratio(tn, tn + fn),
+        "accuracy": tp + tn,
+        "balanced accuracy": (tpr + 1 - fpr) / 2,
+        "F1": _ratio(2 * tp, 2 * tp + fp + fn),
+        "MCC": _ratio(tp * tn - fp * fn, float(np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))),
+        "net benefit": tp - fp * threshold / (1 - threshold),
+    }
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else np.nan

@@ -1,0 +1,458 @@
+"""Probabilities without each row, and what is read off them: against refits, through identities, with known truth."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import matplotlib.pyplot
+import numpy as np
+import pytest
+from scipy.special import expit, logit, ndtr
+from sklearn import metrics
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import foldless as fl
+from cli_files import run
+from foldless.errors import EstimatorError, InputError
+from foldless.honest.calibration import regression
+from foldless.honest.probabilities import Estimate, ProbableRows
+from foldless.laws.effect import GridEffect
+from foldless.model.probabilities import link_of
+from foldless.results.measure import Measure
+from foldless.results.precision import PrecisionRecall, average_precision
+from foldless.results.roc import BinormalCurves
+
+TIGHT = {"tol": 1e-10, "max_iter": 100_000}
+
+
+def drawn(N=80, P=5, distance=1.5, events=0.4, seed=0):
+    """Two normal classes."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(N) < events).astype(int)
+    X = rng.standard_normal((N, P))
+    X[:, 0] += distance * y
+    return X, y
+
+
+def analysed(model=None, **options):
+    X, y = drawn()
+    model = LogisticRegression(**TIGHT) if model is None else model
+    return fl.analyse(model.fit(X, y), X, y, **options)
+
+
+def without_each(model, X, y):
+    """Probability of each row under a refit of the whole pipeline without it."""
+    each = np.arange(len(y))
+    return np.array([clone(model).fit(X[each != i], y[each != i]).predict_proba(X[[i]])[0, 1] for i in each])
+
+
+# ---- against refits
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression(**TIGHT),
+        LogisticRegression(C=0.01, **TIGHT),
+        LinearDiscriminantAnalysis(),
+        make_pipeline(StandardScaler(), LogisticRegression(C=0.1, **TIGHT)),
+    ],
+    ids=["logistic", "strong penalty", "LDA", "scaled"],
+)
+def test_probabilities_and_losses_are_those_of_refits_without_each_row(model):
+    X, y = drawn()
+    a = fl.analyse(clone(model).fit(X, y), X, y)
+    truth, own = without_each(model, X, y), a.estimator.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(a.probabilities, truth, atol=0.02)
+    assert np.abs(own - truth).max() > 3 * np.abs(a.probabilities - truth).max()
+    for measure, score in ((a.brier, metrics.brier_score_loss), (a.log_loss, metrics.log_loss)):
+        assert measure.mean == pytest.approx(score(y, truth), rel=0.01)
+        assert measure.apparent == pytest.approx(score(y, own), rel=1e-9)
+        assert measure.optimism < 0
+    share = y.mean()
+    assert a.scaled_brier.mean == pytest.approx(1 - a.brier.mean / (share * (1 - share)))
+    assert a.average_precision.apparent == pytest.approx(metrics.average_precision_score(y, own))
+
+
+def test_a_positive_label_turns_probabilities_round():
+    X, y = drawn()
+    model = LogisticRegression(**TIGHT).fit(X, y)
+    one, other = (fl.analyse(model, X, y, pos_label=k) for k in (1, 0))
+    np.testing.assert_allclose(one.probabilities, 1 - other.probabilities)
+    assert one.brier.mean == pytest.approx(other.brier.mean)
+    assert one.calibration.slope.mean == pytest.approx(other.calibration.slope.mean, rel=1e-3)
+    assert one.calibration.intercept.mean == pytest.approx(-other.calibration.intercept.mean)
+
+
+def test_refits_give_the_probabilities_of_the_fold_models():
+    """Four repeats: the Brier score is the mean of scikit-learn's over them, and each repeat has its own models."""
+    X, y = drawn()
+    a = fl.analyse(RandomForestClassifier(30, random_state=0).fit(X, y), X, y, method="refit")
+    held = a.leave_one_out.held.probabilities
+    assert a.brier.mean == pytest.approx(np.mean([metrics.brier_score_loss(y, p) for p in held]))
+    assert a.brier.apparent == pytest.approx(metrics.brier_score_loss(y, a.estimator.predict_proba(X)[:, 1]))
+    assert a.brier.apparent < 0.5 * a.brier.mean
+    assert a.at(probability=0.3).sensitivity.mean > a.at(probability=0.6).sensitivity.mean
+
+
+def test_refits_of_a_linear_classifier_agree_with_the_closed_form():
+    X, y = drawn(200)
+    model = LogisticRegression().fit(X, y)
+    closed, refitted = (fl.analyse(model, X, y, method=m) for m in ("loo", "refit"))
+    for name in ("brier", "log_loss", "average_precision"):
+        first, second = getattr(closed, name), getattr(refitted, name)
+        assert abs(first.mean - second.mean) < 0.5 * first.sd
+    first, second = closed.at(probability=0.3), refitted.at(probability=0.3)
+    assert abs(first.sensitivity.mean - second.sensitivity.mean) < 0.04
+
+
+# ---- identities
+
+
+def test_net_benefit_follows_from_the_rates_at_the_same_threshold():
+    a = analysed()
+    share, curve = a.y.mean(), a.net_benefit([0.1, 0.3])
+    for t, mean in zip(curve.thresholds, curve.mean, strict=True):
+        rates = a.at(probability=t)
+        expected = share * rates.sensitivity.mean - (1 - share) * (1 - rates.specificity.mean) * t / (1 - t)
+        assert mean == pytest.approx(expected, abs=2e-4)
+    flagged = a.estimator.predict_proba(a.X)[:, 1] >= 0.3
+    counted = np.mean(flagged * a.y) - np.mean(flagged * (1 - a.y)) * 0.3 / 0.7
+    assert curve.apparent[1] == pytest.approx(counted)
+    np.testing.assert_allclose(curve.treat_all, share - (1 - share) * curve.thresholds / (1 - curve.thresholds))
+    low, high = curve.interval(0.9)
+    assert np.all(low < curve.mean)
+    assert np.all(curve.mean < high)
+
+
+def test_the_intercept_puts_the_mean_probability_right():
+    a = analysed(LogisticRegression(C=0.01, **TIGHT))
+    shifted = expit(logit(a.probabilities) + a.calibration.intercept.mean)
+    assert shifted.mean() == pytest.approx(a.y.mean(), abs=1e-6)
+    assert a.calibration.oe.ppf(0.5) == pytest.approx(a.y.mean() / a.probabilities.mean(), rel=1e-3)
+    assert a.calibration.intercept.apparent == pytest.approx(0.0, abs=1e-6)  # the training puts it there
+
+
+def test_a_stated_prevalence_weighs_the_classes():
+    a = analysed()
+    losses = (a.probabilities - a.y) ** 2
+    stated = a.measures(prevalence=0.1)
+    assert stated.brier.mean == pytest.approx(0.1 * losses[a.y == 1].mean() + 0.9 * losses[a.y == 0].mean())
+    as_sampled = a.measures(prevalence=float(a.y.mean()))
+    assert as_sampled.brier.mean == pytest.approx(a.brier.mean)
+    assert as_sampled.brier.sd < a.brier.sd  # the prevalence is no longer uncertain
+    assert as_sampled.calibration.intercept.sd < 0.6 * a.calibration.intercept.sd
+
+
+def test_groups_widen_the_intervals():
+    X, y = drawn()
+    X, y, groups = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(len(y)), 2)
+    model = LogisticRegression(**TIGHT).fit(X, y)
+    together, alone = (fl.analyse(model, X, y, groups=g) for g in (groups, None))
+    assert together.brier.sd > 1.3 * alone.brier.sd
+    assert together.calibration.intercept.sd > 1.3 * alone.calibration.intercept.sd
+
+
+def test_rates_at_a_probability_are_those_at_its_log_odds():
+    a = analysed()
+    at = a.at(probability=0.3)
+    assert at.probability == 0.3
+    assert at.sensitivity.mean == a.error(float(logit(0.3))).sensitivity.mean
+    assert a.at(specificity=0.9).specificity.mean >= 0.9
+    assert a.at(sensitivity=0.9).sensitivity.mean >= 0.9
+    counts = at.confusion(1000)
+    assert counts["tp"].mean + counts["fn"].mean == pytest.approx(1000 * a.y.mean())
+    assert sum(each.mean for each in counts.values()) == pytest.approx(1000)
+    assert at.alarms.mean == pytest.approx((counts["tp"].mean + counts["fp"].mean) / 1000, abs=1e-4)
+
+
+def test_f1_and_mcc_are_those_of_drawn_rates():
+    at = analysed().at(probability=0.3)
+    rng = np.random.default_rng(0)
+    fpr, tpr = (ndtr(effect.sample(200_000, rng)) for effect in (at.rates.fpr, at.rates.tpr))
+    p = at.prevalence
+    tp, fp, fn, tn = p * tpr, (1 - p) * fpr, p * (1 - tpr), (1 - p) * (1 - fpr)
+    f1 = 2 * tp / (2 * tp + fp + fn)
+    mcc = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    for law, draws in ((at.f1, f1), (at.mcc, mcc), (at.alarms, tp + fp)):
+        assert law.mean == pytest.approx(draws.mean(), abs=2e-3)
+        assert law.sd == pytest.approx(draws.std(), abs=2e-3)
+        np.testing.assert_allclose(law.interval(0.9), np.quantile(draws, [0.05, 0.95]), atol=4e-3)
+        assert law.cdf(law.ppf(0.3)) == pytest.approx(0.3, abs=1e-3)
+
+
+# ---- the curves, against large samples
+
+
+def certain(delta, ratio):
+    """Curves that are known: one separation and one ratio of spreads."""
+    points = delta + 1e-6 * np.linspace(-1, 1, 5)
+    return BinormalCurves(GridEffect(points, np.zeros(5)), np.array([ratio]), np.ones(1))
+
+
+@pytest.mark.parametrize(("delta", "ratio", "share"), [(1.0, 1.0, 0.5), (1.5, 0.7, 0.1), (0.0, 1.0, 0.3)])
+def test_average_precision_is_that_of_a_large_sample(delta, ratio, share):
+    rng = np.random.default_rng(1)
+    y = rng.random(400_000) < share
+    shift, spread = delta * np.sqrt((1 + ratio**2) / 2) / ratio, 1 / ratio
+    scores = np.where(y, shift + spread * rng.standard_normal(y.size), rng.standard_normal(y.size))
+    curves = certain(delta, ratio)
+    found = average_precision(curves, (np.array([share]), np.ones(1)), 0.0)
+    assert found.mean == pytest.approx(metrics.average_precision_score(y, scores), abs=4e-3)
+    precision, recall, _ = metrics.precision_recall_curve(y, scores)
+    at = np.array([0.3, 0.6, 0.9])
+    expected = np.interp(at, recall[::-1], precision[::-1])
+    curve = PrecisionRecall(curves, share)
+    np.testing.assert_allclose(curve.mean(at), expected, atol=0.01)
+    np.testing.assert_allclose(curve.band(at)[0], curve.mean(at), atol=1e-4)
+
+
+def test_precision_and_recall_agree_with_the_roc_curve():
+    """The precision at the mean TPR of a false positive rate, and bands that hold the mean."""
+    a = analysed()
+    recall = np.array([0.4, 0.7, 0.95])
+    low, high = a.precision_recall.band(recall, 0.9)
+    mean = a.precision_recall.mean(recall)
+    assert np.all((low < mean) & (mean < high))
+    share, tpr = a.y.mean(), float(a.roc.mean(0.2))
+    by_roc = share * tpr / (share * tpr + (1 - share) * 0.2)
+    assert float(a.precision_recall.mean(tpr)) == pytest.approx(by_roc, abs=0.03)
+
+
+def test_the_slope_is_that_of_a_regression_on_new_rows():
+    for C, seed in ((0.001, 1), (1.0, 2)):
+        X, y = drawn(3000, 5, seed=seed)
+        new, truth = drawn(100_000, 5, seed=seed + 10)
+        model = LogisticRegression(C=C, **TIGHT).fit(X, y)
+        rows = ProbableRows(truth == 1, model.predict_proba(new)[None, :, 1], model.predict_proba(new)[:, 1], 0.0)
+        expected, post = regression(rows)[1], fl.analyse(model, X, y).calibration
+        assert post.slope.mean == pytest.approx(expected, abs=2 * post.slope.sd)
+        assert post.slope.sd < 0.08 * expected
+        p = np.array([0.2, 0.5, 0.8])
+        near = [np.mean(truth[np.abs(rows.own - q) < 0.02]) for q in p]
+        np.testing.assert_allclose(post.curve.mean(p), near, atol=0.04)
+        low, high = post.curve.band(p)
+        assert np.all((low < post.curve.mean(p)) & (post.curve.mean(p) < high))
+
+
+def test_the_regression_is_that_of_scikit_learn():
+    a = analysed()
+    rows = a._measures.rows.apparent
+    fitted = LogisticRegression(C=np.inf, **TIGHT).fit(rows.log_odds.T, a.y)
+    np.testing.assert_allclose(regression(rows), (fitted.intercept_[0], fitted.coef_[0, 0]), rtol=1e-5)
+
+
+def test_extreme_probabilities_have_figures_all_the_same():
+    """Nearly equal probabilities, and classes far apart: each mean lies in its interval, which may be a point."""
+    X, y = drawn()
+    apart = X + 12 * y[:, None]
+    for Z, C, method in ((X, 1e-9, "loo"), (apart, 1.0, "loo"), (apart, 1.0, "refit")):
+        v = fl.validate(LogisticRegression(C=C, **TIGHT).fit(Z, y), Z, y, method=method)
+        assert all(line["low"] - 1e-6 <= line["honest"] <= line["high"] + 1e-6 for line in v.lines)
+    slope = fl.analyse(LogisticRegression(C=1e-9, **TIGHT).fit(X, y), X, y).calibration.slope
+    assert slope.apparent == pytest.approx(slope.mean, rel=0.5)  # some 10^7 either way
+
+
+def test_a_measure_is_the_law_that_it_was_given():
+    law = Measure.normal("x", Estimate(1.0, 0.5), 0.0)
+    assert (law.mean, law.sd) == pytest.approx((1.0, 0.5), rel=2e-3)
+    np.testing.assert_allclose(law.interval(0.9), 1 + 0.5 * 1.6449 * np.array([-1, 1]), atol=2e-3)
+    ratio = Measure.positive("x", Estimate(1.0, 0.5), 0.0)
+    assert ratio.mean == pytest.approx(1.0, rel=2e-3)
+    assert ratio.ppf(0.01) > 0
+    assert ratio.cdf(ratio.median) == pytest.approx(0.5, abs=1e-6)
+
+
+# ---- one table
+
+
+def test_apparent_figures_are_those_of_scikit_learn():
+    a = analysed()
+    v, own = fl.validate(a, threshold=0.4), a.estimator.predict_proba(a.X)[:, 1]
+    decided = own >= 0.4
+    expected = {
+        "AUC": metrics.roc_auc_score(a.y, own),
+        "average precision": metrics.average_precision_score(a.y, own),
+        "Brier score": metrics.brier_score_loss(a.y, own),
+        "log loss": metrics.log_loss(a.y, own),
+        "sensitivity at 0.4": metrics.recall_score(a.y, decided),
+        "specificity at 0.4": metrics.recall_score(1 - a.y, ~decided),
+        "PPV at 0.4": metrics.precision_score(a.y, decided),
+        "NPV at 0.4": metrics.precision_score(1 - a.y, ~decided),
+        "accuracy at 0.4": metrics.accuracy_score(a.y, decided),
+        "balanced accuracy at 0.4": metrics.balanced_accuracy_score(a.y, decided),
+        "F1 at 0.4": metrics.f1_score(a.y, decided),
+        "MCC at 0.4": metrics.matthews_corrcoef(a.y, decided),
+    }
+    for name, value in expected.items():
+        assert v[name].apparent == pytest.approx(value), name
+    assert v["AUC"].law.mean == a.auc.mean
+    assert v["Brier score"].law.mean == a.brier.mean
+    assert v["sensitivity at 0.4"].law.mean == a.at(probability=0.4).sensitivity.mean
+
+
+def test_all_forms_of_the_table_have_the_same_numbers():
+    v = fl.validate(analysed(), level=0.9)
+    lines = json.loads(v.to_json())["figures"]
+    frame = v.to_frame()
+    texts = (str(v).splitlines()[2:], v.to_markdown().splitlines()[2:], v.to_latex().splitlines()[4:])
+    for k, line in enumerate(lines):
+        figures = [line[c] for c in ("apparent", "honest", "optimism", "low", "high")]
+        assert line["optimism"] == line["apparent"] - line["honest"]
+        assert frame.loc[line["measure"]].tolist() == figures
+        for text in texts:
+            assert re.findall(r"-?\d+\.\d{3}", text[k]) == [f"{value:.3f}" for value in figures]
+    assert "90 % interval" in str(v)
+    assert "80 % interval" in str(fl.validate(analysed(), level=0.8))
+    assert "slope" in fl.analyse(LogisticRegression().fit(*drawn()), *drawn()).calibration._repr_html_()
+    assert "Brier" in v._repr_html_()
+
+
+def test_few_events_call_for_caution():
+    X, y = drawn(60)
+    y = (np.arange(60) < 7).astype(int)
+    v = fl.validate(LogisticRegression().fit(X, y), X, y)
+    assert "caution: the smaller class has 7 rows only" in v.notes[0]
+    assert not any("caution" in note for note in fl.validate(analysed()).notes)
+
+
+def test_the_command_prints_the_table_of_its_json(tmp_path):
+    X, y = drawn(120, 3)
+    path = tmp_path / "t.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
+    call = ["validate", path, "--target", "y", "--threshold", "0.3", "--level", "0.9"]
+    said, found = run(*call).stdout, json.loads(run(*call, "--json").stdout)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=10_000)).fit(X, y)
+    expected = fl.validate(model, X, y, threshold=0.3, level=0.9)
+    assert [line["measure"] for line in found["figures"]] == [figure.name for figure in expected.figures]
+    for line, figure in zip(found["figures"], expected.figures, strict=True):
+        assert line["honest"] == pytest.approx(figure.law.mean, abs=1e-3)
+        (printed,) = [row for row in said.splitlines() if row.strip().startswith(line["measure"] + "  ")]
+        figures = [line[c] for c in ("apparent", "honest", "optimism", "low", "high")]
+        assert re.findall(r"-?\d+\.\d{3}", printed) == [f"{value:.3f}" for value in figures]
+    assert run(*call, "--table", "markdown").stdout.startswith("| measure | apparent")
+    assert run(*call, "--table", "latex").stdout.startswith(r"\begin{tabular}")
+    refused = run(*call, "--model", "ridge")
+    assert refused.exit_code == 2
+    assert "RidgeClassifier has no probabilities" in refused.stderr
+
+
+# ---- pictures
+
+
+@pytest.mark.parametrize("kind", ["CalibrationDisplay", "DecisionCurveDisplay", "PrecisionRecallPosteriorDisplay"])
+def test_pictures_show_the_numbers_of_the_analysis(kind):
+    a = analysed()
+    display = getattr(fl, kind).from_estimator(a, level=0.8, color="black")
+    x, y = display.line_.get_data()
+    expected = {
+        "CalibrationDisplay": lambda: a.calibration.curve.mean(x),
+        "DecisionCurveDisplay": lambda: a.net_benefit(x).mean,
+        "PrecisionRecallPosteriorDisplay": lambda: a.precision_recall.mean(x),
+    }[kind]()
+    np.testing.assert_allclose(y, expected)
+    assert display.line_.get_color() == "black"
+    assert "80 % band" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert np.all((display.low <= display.mean) & (display.mean <= display.high))
+    assert display.references_
+    with pytest.raises(InputError, match="draws one model"):
+        getattr(fl, kind).from_estimator({"one": a, "two": a})
+    matplotlib.pyplot.close(display.figure_)
+
+
+# ---- what is refused
+
+
+def test_questions_without_an_answer_are_refused():
+    X, y = drawn()
+    with pytest.raises(EstimatorError, match="RidgeClassifier has no probabilities"):
+        fl.analyse(RidgeClassifier().fit(X, y), X, y).brier  # noqa: B018
+    with pytest.raises(InputError, match="weights have no probabilities"):
+        fl.analyse(np.ones(5), X, y, method="loo").brier  # noqa: B018
+    with pytest.raises(InputError, match="in-sample"):
+        analysed(method="in-sample").brier  # noqa: B018
+    with pytest.raises(EstimatorError, match="two classes"):
+        fl.analyse(LogisticRegression().fit(X, np.arange(80) % 3), X, np.arange(80) % 3).brier  # noqa: B018
+    with pytest.raises(InputError, match="strictly between 0 and 1"):
+        analysed().net_benefit([0.0, 0.5])
+    with pytest.raises(InputError, match="name one of"):
+        analysed().at(probability=0.3, specificity=0.9)
+
+
+def test_links_are_recognised_from_the_probabilities():
+    X, y = drawn(200)
+    for loss, expected in (("modified_huber", 0.6), ("log_loss", expit(0.2))):
+        model = SGDClassifier(loss=loss, random_state=0, max_iter=5000, tol=1e-6).fit(X, y)
+        link = link_of(model, X, model.decision_function(X), 1)
+        assert link.probability(0.2) == pytest.approx(expected)
+        assert link.decision(expected) == pytest.approx(0.2)
+    svm = SVC(kernel="linear", probability=True, random_state=0).fit(X, y)
+    with pytest.raises(EstimatorError, match="not a known function"):
+        link_of(svm, X, svm.decision_function(X), 1)
+
+
+def test_rates_at_a_specificity_lie_on_the_roc_curve():
+    X, y = drawn(1000)
+    a = fl.analyse(LogisticRegression().fit(X, y), X, y)
+    assert a.at(specificity=0.9).sensitivity.mean == pytest.approx(float(a.roc.mean(0.1)), abs=0.03)
+    assert a.at(sensitivity=0.8).ppv.mean == pytest.approx(float(a.precision_recall.mean(0.8)), abs=0.03)
+
+
+# ---- with known truth
+
+
+def test_shuffled_labels_have_no_slope_and_no_benefit():
+    held, scaled, better = [], [], []
+    for seed in range(20):
+        X, y = drawn(100, 10, distance=0.0, events=0.3, seed=seed)
+        a = fl.analyse(LogisticRegression().fit(X, y), X, y)
+        low, high = a.calibration.slope.interval(0.95)
+        held.append(low <= 0 <= high)
+        scaled.append(a.scaled_brier.mean)
+        better.append(a.net_benefit([0.4]).interval(0.9)[0][0] > 0)
+    assert np.mean(held) >= 0.85
+    assert np.mean(scaled) <= 0.02
+    assert np.mean(better) <= 0.2
+
+
+DESIGNS = [(60, 5, 0.5, 1.0), (100, 20, 0.3, 1.0), (100, 100, 0.5, 0.01), (300, 20, 0.1, 100.0)]
+
+
+@pytest.mark.slow
+def test_intervals_cover_the_truth():
+    """90 % intervals over four designs, 25 samples each: the truth is that of the fit itself on 20,000 new rows."""
+    inside: dict[str, list[bool]] = {}
+    for design, (N, P, events, C) in enumerate(DESIGNS):
+        for seed in range(25):
+            X, y = drawn(N, P, 1.5, events, seed=1000 * design + seed)
+            new, truth = drawn(20_000, P, 1.5, events, seed=10**6 + seed)
+            a = fl.analyse(LogisticRegression(C=C, max_iter=2000).fit(X, y), X, y)
+            for name, (measure, value) in _compared(a, new, truth).items():
+                low, high = measure.interval(0.9)
+                inside.setdefault(name, []).append(low <= value <= high)
+    shares = {name: float(np.mean(values)) for name, values in inside.items()}
+    # Three standard errors of a share of 100 samples.
+    assert all(0.81 <= share <= 0.99 for share in shares.values()), shares
+
+
+def _compared(a, new, y):
+    """Each measure, and its true value."""
+    p = a.estimator.predict_proba(new)[:, 1]
+    rows = ProbableRows(y == 1, p[None], p, 0.0)
+    flagged = p >= 0.2
+    return {
+        "slope": (a.calibration.slope, regression(rows)[1]),
+        "intercept": (a.calibration.intercept, rows.intercept().value),
+        "observed/expected": (a.calibration.oe, y.mean() / p.mean()),
+        "Brier": (a.brier, metrics.brier_score_loss(y, p)),
+        "log loss": (a.log_loss, metrics.log_loss(y, p)),
+        "average precision": (a.average_precision, metrics.average_precision_score(y, p)),
+        "net benefit": (a.net_benefit([0.2]).measures[0], np.mean(flagged * y) - np.mean(flagged * (1 - y)) * 0.25),
+    }
