@@ -171,7 +171,7 @@ def test_methods_say_how_rows_were_removed():
     for model, words in (
         (RidgeClassifier(), "from this one fit in closed form"),
         (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), "from this one fit in closed form"),
-        (LogisticRegression(max_iter=1000), "by one Newton step from this one fit"),
+        (LogisticRegression(max_iter=1000), "by one or two Newton steps from this one fit"),
     ):
         s = brief(model.fit(X, Y), X, Y, groups=np.repeat(np.arange(20), 3))
         text = s["methods"]["text"]

@@ -5,9 +5,9 @@ For any set S of rows, the quadratic model of the objective at its optimum gives
     z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
 
 with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
-each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise. Nothing is divided
-by D, which may vanish. `WithoutEach` applies it to one row, `pair_shifts` to two; all functions return shifts
-z(-S) - z.
+each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise; `second_steps` adds
+another where it matters. Nothing is divided by D, which may vanish. `WithoutEach` applies the formula to one row,
+`pair_shifts` to two; all functions return shifts z(-S) - z.
 """
 
 from __future__ import annotations
