@@ -89,6 +89,10 @@ CALLS = {
     "auc_posterior, refit": lambda: law(fl.auc_posterior(FOREST, X, Y, method="refit")),
     "auc_posterior, three classes": lambda: law(fl.auc_posterior(THREE, X3, Y3)),
     "auc_posterior_from_scores": lambda: law(fl.auc_posterior_from_scores(Y, X[:, 0])),
+    "roc_posterior_from_scores": lambda: tuple(fl.roc_posterior_from_scores(Y, X[:, 0]).mean(LEVELS)),
+    "error_posterior_from_scores": lambda: tuple(
+        fl.error_posterior_from_scores(Y, X[:, 0], threshold=0.0).ppv.interval()
+    ),
     "roc_posterior": lambda: tuple(fl.roc_posterior(MODEL, X, Y).mean(LEVELS)),
     "error_posterior": lambda: tuple(fl.error_posterior(MODEL, X, Y).ppv.interval()),
     "validate": lambda: (fl.validate(MODEL, X, Y).to_json(),),

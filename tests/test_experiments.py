@@ -162,6 +162,7 @@ def results_of(truth, estimate, *, se=0.0, half=None, rank=np.nan, labels="real"
     columns = {"kind": "data", "cell": "c", "group": "g", "labels": labels, "n": 40, "p": 3, "C": 1.0, "replicate": 0}
     units = {name: np.full(U, value) for name, value in columns.items()}
     units |= {"truth": np.broadcast_to(truth, U).astype(float), "truth_se": np.full(U, se)}
+    units["second_sample"] = np.full(U, np.nan)
     if group is not None:
         units["group"] = np.asarray(group)
     values = {name: np.full(estimate.shape, np.nan) for name in ("sd", "seconds")}

@@ -23,7 +23,8 @@ NAMES = (
     "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior", "Calibration", "Measure", "NetBenefit",
     "PrecisionRecall", "Validation", "validate", "CalibrationDisplay", "DecisionCurveDisplay",
     "PrecisionRecallPosteriorDisplay",
-    "PermutationDisplay", "PermutationTest", "permutation_test",
+    "PermutationDisplay", "PermutationTest", "permutation_test", "error_posterior_from_scores",
+    "roc_posterior_from_scores",
 )  # fmt: skip
 
 

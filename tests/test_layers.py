@@ -15,7 +15,7 @@ ROWS = [
     ["__main__", "cli"],
     ["show"],
     ["search", "comparison", "plan", "permutation"],
-    ["estimate", "validation"],
+    ["estimate", "validation", "given_scores"],
     ["analysis", "baselines"],
     ["answers"],
     ["multiclass", "given_weights", "streaming", "measures"],

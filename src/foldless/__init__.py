@@ -17,8 +17,9 @@ _NAMES = {
     "analysis": "Analysis analyse",
     "comparison.answers": "Comparison Ranking compare compare_many",
     "errors": "EstimatorError FoldlessError FoldlessWarning InputError OptimismWarning PriorError TrustWarning",
-    "estimate": "auc_posterior auc_posterior_from_scores diagnose error_posterior honest_scores roc_posterior",
+    "estimate": "auc_posterior diagnose error_posterior honest_scores roc_posterior",
     "findings.finding": "Diagnosis Finding",
+    "given_scores": "auc_posterior_from_scores error_posterior_from_scores roc_posterior_from_scores",
     "given_weights": "auc_posterior_many cbauc",
     "honest.posterior": "EffectPrior",
     "laws.moments": "ScoreStats",
@@ -68,13 +69,15 @@ if TYPE_CHECKING:
     from foldless.errors import PriorError as PriorError
     from foldless.errors import TrustWarning as TrustWarning
     from foldless.estimate import auc_posterior as auc_posterior
-    from foldless.estimate import auc_posterior_from_scores as auc_posterior_from_scores
     from foldless.estimate import diagnose as diagnose
     from foldless.estimate import error_posterior as error_posterior
     from foldless.estimate import honest_scores as honest_scores
     from foldless.estimate import roc_posterior as roc_posterior
     from foldless.findings.finding import Diagnosis as Diagnosis
     from foldless.findings.finding import Finding as Finding
+    from foldless.given_scores import auc_posterior_from_scores as auc_posterior_from_scores
+    from foldless.given_scores import error_posterior_from_scores as error_posterior_from_scores
+    from foldless.given_scores import roc_posterior_from_scores as roc_posterior_from_scores
     from foldless.given_weights import auc_posterior_many as auc_posterior_many
     from foldless.given_weights import cbauc as cbauc
     from foldless.honest.posterior import EffectPrior as EffectPrior

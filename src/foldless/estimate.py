@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
-import numpy as np
-
-from foldless import checks
 from foldless.analysis import Analysis, Options, analysed
 from foldless.answers import NEITHER
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
-from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import on_few_rows
-from foldless.honest.statistic import statistic_of_scores
-from foldless.multiclass import posterior_from_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
@@ -93,60 +86,6 @@ def auc_posterior(
     options = Options(groups, sample_weight, pos_label, prior, method, multi_class, n_jobs)
     analysis = analysed(estimator, X, y, options)
     return _with_warnings(analysis, analysis.auc)
-
-
-def auc_posterior_from_scores(
-    y: Any,
-    scores: Any,
-    *,
-    prior: Any = None,
-    groups: Any = None,
-    pos_label: Any = None,
-    multi_class: MultiClass = "ovo",
-) -> AUCPosterior:
-    """Posterior of the AUC from held-out scores of any classifier, linear or not.
-
-    The rows must not have been used in the fit. `scores` may be on any scale, larger for the positive class.
-
-    Parameters
-    ----------
-    y : array of shape (N,)
-        Labels of two or more classes.
-    scores : array of shape (N,), or (N, K) for K > 2 classes, one column for each in sorted order
-    prior, groups, pos_label, multi_class
-        As in `auc_posterior`.
-
-    Examples
-    --------
-    >>> import foldless as fl
-    >>> post = fl.auc_posterior_from_scores([0, 0, 0, 1, 1, 1], [0.1, 0.4, 0.2, 0.3, 0.9, 0.7])
-    >>> 0.6 < post.mean < 0.95
-    True
-    """
-    checks.known_average(multi_class)
-    if _one_column_per_class(scores):
-        refuse_two_class_options(pos_label, groups)
-        return posterior_from_scores(y, scores, prior=EffectPrior.checked(prior), multi_class=multi_class)
-    z = checks.as_scores(scores)
-    labels = checks.as_labels(y, pos_label=pos_label)
-    checks.same_length(z.size, labels.positive.size, "there are {} scores")
-    if min(labels.n0, labels.n1) < 2:
-        raise InputError("each class needs at least two rows: the spread of one score is unknown.")
-    if np.all(z == z[0]):
-        raise InputError("scores are all equal: they rank no row above another.")
-    codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=2)
-    statistic = statistic_of_scores(z, labels.positive, codes)
-    effect = separation_posterior(statistic, EffectPrior.checked(prior))
-    notes = on_few_rows(min(statistic.units0, statistic.units1), "rows" if groups is None else "groups")
-    return AUCPosterior.from_effect(effect, "scores", labels.n0, labels.n1, notes, {"pair_auc": statistic.pair_auc})
-
-
-def _one_column_per_class(scores: Any) -> bool:
-    try:
-        shape = np.shape(scores)
-    except ValueError:  # rows of unequal length: `as_scores` says so
-        return False
-    return len(shape) == 2 and shape[1] > 2
 
 
 def honest_scores(

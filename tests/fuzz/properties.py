@@ -118,6 +118,27 @@ ESTIMATE = {
         at_level(answers.auc),
         100,
     ),
+    "roc_posterior_from_scores": Property(
+        cases(model=st.just(ModelSpec("None")), **WIDE),
+        lambda c, b: fl.roc_posterior_from_scores(
+            b.y, scores_of(c, b), **keywords(c, b, "prior", "groups", "pos_label")
+        ),
+        at_level(answers.roc),
+        20,
+    ),
+    "error_posterior_from_scores": Property(
+        cases(
+            model=st.just(ModelSpec("None")),
+            threshold=mostly(0.0, THRESHOLDS, 2),
+            prevalence=mostly(None, SHARES, 2),
+            **WIDE,
+        ),
+        lambda c, b: fl.error_posterior_from_scores(
+            b.y, scores_of(c, b), **keywords(c, b, "groups", "pos_label", "threshold", "prevalence")
+        ),
+        at_level(answers.error),
+        20,
+    ),
     "roc_posterior": Property(
         cases(),
         lambda c, b: fl.roc_posterior(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION)),

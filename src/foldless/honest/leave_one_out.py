@@ -60,13 +60,8 @@ class LeaveOneOut:
         return NormalScale.of(*rates.pair_scores(self.removed))
 
     def class_variances(self) -> tuple[float, float, float, float]:
-        """(v0, v1, df0, df1) of the honest scores on the normal scale of their ranks.
-
-        Ranks tell less about the ratio of the variances the further the classes are apart: in simulations it varies
-        1 + delta^2/3 times as much (in variance) as that of normal scores themselves.
-        """
-        (v0, v1), less = rates.class_variances(self.removed, self._scale), 1 + self.statistic.estimate**2 / 3
-        return v0, v1, (self.statistic.units0 - 1.0) / less, (self.statistic.units1 - 1.0) / less
+        """(v0, v1, df0, df1) of the honest scores on the normal scale of their ranks."""
+        return rates.shape(rates.pair_scores(self.removed), self._scale, self.statistic)
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold."""

@@ -19,7 +19,7 @@ from foldless.checks import Floats
 from foldless.honest.design import Ints
 from foldless.honest.normal_scale import TIED, NormalScale
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import clustered_square
+from foldless.honest.statistic import SeparationStatistic, clustered_square
 from foldless.laws.effect import StudentEffect
 
 # Less smoothing than for the AUC: at a threshold only the nearby scores matter.
@@ -62,11 +62,18 @@ def effects_at(
     )
 
 
-def class_variances(removed: Removed, scale: NormalScale) -> tuple[float, float]:
-    """Variances of both classes on the normal scale, kept within a ratio that a curve can show."""
-    v0, v1 = (float(scale(each).var(ddof=1)) for each in pair_scores(removed))
+def shape(
+    scores: tuple[Floats, Floats], scale: NormalScale, statistic: SeparationStatistic
+) -> tuple[float, float, float, float]:
+    """(v0, v1, df0, df1): variances of both classes on the normal scale, within a ratio that a curve can show.
+
+    Ranks tell less about the ratio of the variances the further the classes are apart: in simulations it varies
+    1 + delta^2/3 times as much (in variance) as that of normal scores themselves.
+    """
+    v0, v1 = (float(scale(each).var(ddof=1)) for each in scores)
     floor = max(MIN_VARIANCE_RATIO * max(v0, v1), np.finfo(float).tiny)
-    return max(v0, floor), max(v1, floor)
+    less = 1 + statistic.estimate**2 / 3
+    return max(v0, floor), max(v1, floor), (statistic.units0 - 1.0) / less, (statistic.units1 - 1.0) / less
 
 
 def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> StudentEffect:

@@ -48,10 +48,26 @@ def _words(text: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Known:
-    """The AUC of given weights: its value, and its standard error where it comes from a finite test set."""
+    """The AUC of given weights: its value, and its standard error where it comes from a finite test set.
+
+    `variances` are those of the placements of a row of either class: the AUC of n0 and n1 new rows has the variance
+    v0 / n0 + v1 / n1. None where they are not known.
+    """
 
     auc: float
     se: float = 0.0
+    variances: tuple[float, float] | None = None
+
+    def second_sample(self, n0: int, n1: int) -> float | None:
+        """Mean absolute error, against this AUC, of the AUC of a second labelled sample of n0 and n1 rows.
+
+        The best that so many rows can tell about a classifier that is given. The noise of the test set counts, as it
+        does in the errors of the methods.
+        """
+        if self.variances is None:
+            return None
+        v0, v1 = self.variances
+        return float(np.sqrt(2 / np.pi * (v0 / n0 + v1 / n1 + self.se**2)))
 
 
 # From weights (P, K), one classifier per column, to what is known about each.
@@ -66,6 +82,12 @@ class Sample:
     y: Labels
     truth: Truth
     n_features: int
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Rows of either class."""
+        n1 = int(np.sum(self.y))
+        return self.y.size - n1, n1
 
 
 class Cell(Protocol):
@@ -107,8 +129,25 @@ class HeldOut:
 
     def __call__(self, W: Floats) -> list[Known]:
         scores = np.asarray(self.X, dtype=np.float64) @ (self.scale[:, None] * W)
-        found = [fl.baselines.delong(self.y, z) for z in scores.T]
-        return [Known(float(auc), auc.se or 0.0) for auc in found]
+        found = [(fl.baselines.delong(self.y, z), placement_variances(self.y, z)) for z in scores.T]
+        return [Known(float(auc), auc.se or 0.0, variances) for auc, variances in found]
+
+
+def placement_variances(y: Labels, scores: Floats) -> tuple[float, float]:
+    """Variances of the shares of the other class that the rows of class 0, and of class 1, are ordered rightly with.
+
+    Examples
+    --------
+    >>> y = np.array([0, 0, 1, 1])
+    >>> placement_variances(y, np.array([0.0, 2.0, 1.0, 3.0]))
+    (0.125, 0.125)
+    """
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)
+    below = [ranks[y == c] - rankdata(scores[y == c]) for c in (0, 1)]
+    sizes = [part.size for part in below]
+    return float(np.var(below[0] / sizes[1], ddof=1)), float(np.var(below[1] / sizes[0], ddof=1))
 
 
 @dataclass(frozen=True)
@@ -116,7 +155,8 @@ class AtChance:
     """Truth where labels do not depend on X: exactly one half, whatever the weights."""
 
     def __call__(self, W: Floats) -> list[Known]:
-        return [Known(0.5)] * W.shape[1]
+        # A uniform placement has the variance 1/12.
+        return [Known(0.5, variances=(1 / 12, 1 / 12))] * W.shape[1]
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ SHOWN = {
     "mae": "MAE",
     "ratio_cv5": "/ CV5",
     "ratio_cv5x5": "/ 5xCV5",
+    "ratio_second": "/ second sample",
     "sets_below_cv5": "sets below CV5",
     "bias": "bias",
     "coverage90": "cover 90",
@@ -33,8 +34,10 @@ SHOWN = {
     "seconds": "seconds",
 }
 LEGEND = (
-    "MAE: mean absolute error; / CV5: pooled MAE over that of 5-fold CV; cover: share of central intervals that hold "
-    "the measured AUC; adj.: the same for posterior + test noise; false alarms: 5 % quantile above 0.5 without signal."
+    "MAE: mean absolute error; / CV5: pooled MAE over that of 5-fold CV; / second sample: over that of the AUC of as "
+    "many new labelled rows, the best that rows can tell about a given classifier; cover: share of central intervals "
+    "that hold the measured AUC; adj.: the same for posterior + test noise; false alarms: 5 % quantile above 0.5 "
+    "without signal."
 )
 
 

@@ -18,7 +18,7 @@ Line = dict[str, Any]
 
 ENDS = tuple(f"{end}{100 * level:.0f}" for level in LEVELS for end in ("low", "high"))
 VALUES = ("estimate", "sd", *ENDS, "rank", "seconds")
-UNITS = ("kind", "cell", "group", "labels", "n", "p", "C", "replicate", "truth", "truth_se")
+UNITS = ("kind", "cell", "group", "labels", "n", "p", "C", "replicate", "truth", "truth_se", "second_sample")
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,12 @@ def _rows(task: Task[AccuracyCell], line: Line, methods: tuple[str, ...]) -> lis
     """For each C: the columns of `UNITS`, the values (M, V), and why methods failed."""
     cell = task.cell
     head = (cell.kind, cell.name, cell.group, cell.labels, cell.n, line["p"])
-    return [
-        (*head, fit["C"], task.replicate, fit["truth"], fit["truth_se"], *_answers(fit["methods"], methods))
-        for fit in line["fits"]
-    ]
+    return [(*head, fit["C"], task.replicate, *_truth(fit), *_answers(fit["methods"], methods)) for fit in line["fits"]]
+
+
+def _truth(fit: Line) -> tuple[float, float, float]:
+    second = fit["second_sample"]
+    return fit["truth"], fit["truth_se"], np.nan if second is None else second
 
 
 def _answers(answers: dict[str, Any], methods: Sequence[str]) -> tuple[Floats, dict[str, str]]:
@@ -103,14 +105,14 @@ def _lines(results: Results, shown: list[str]) -> Iterator[list[Any]]:
     failed = {(u, m): why for u, m, why in results.failures}
     yield [*UNITS, "method", *shown, "failed"]
     for u in range(len(results)):
-        unit = [results.units[name][u].item() for name in UNITS]
+        unit = [_cell(results.units[name][u].item()) for name in UNITS]
         for m, method in enumerate(results.methods):
-            values = [_cell(results.values[name][u, m]) for name in shown]
+            values = [_cell(float(results.values[name][u, m])) for name in shown]
             yield [*unit, method, *values, failed.get((u, method), "")]
 
 
-def _cell(value: float) -> float | str:
-    return "" if np.isnan(value) else float(value)
+def _cell(value: Any) -> Any:
+    return "" if value != value else value  # NaN is all that differs from itself
 
 
 # ---- The tidy table: how far off, how well covered, how often a false alarm, how long.
@@ -178,7 +180,15 @@ def _false_alarms(part: Results, m: int) -> float | None:
 
 
 def _ratios(part: Results, m: int) -> dict[str, float | None]:
-    return {f"ratio_{rival}": error_ratio(part, m, rival) for rival in (CV5, CV5X5)}
+    rivals = {f"ratio_{rival}": error_ratio(part, m, rival) for rival in (CV5, CV5X5)}
+    return {**rivals, "ratio_second": _ratio_to_second_sample(part, m)}
+
+
+def _ratio_to_second_sample(part: Results, m: int) -> float | None:
+    """Pooled mean absolute error over that which a second labelled sample of the same size would have."""
+    errors, second = np.abs(part.errors[:, m]), part.units["second_sample"]
+    both = ~np.isnan(errors) & ~np.isnan(second)
+    return round(float(errors[both].sum() / second[both].sum()), 6) if second[both].sum() > 0 else None
 
 
 def error_ratio(part: Results, m: int, rival: str) -> float | None:

@@ -109,7 +109,8 @@ def _performed(task: Task[AccuracyCell], settings: AccuracySettings) -> dict[str
         place = partial(Answer.rank, known=known)
         ask = partial(asked, model=model, sample=sample, seed=seed, rank=place, also=_spread)
         answers = {name: ask(METHODS[name]) for name in settings.methods}
-        fits.append({"C": C, "truth": runs.short(known.auc), "truth_se": runs.short(known.se), "methods": answers})
+        truth = {"truth": known.auc, "truth_se": known.se, "second_sample": known.second_sample(*sample.counts)}
+        fits.append({"C": C, **{name: runs.short(value) for name, value in truth.items()}, "methods": answers})
     return {"task": task.key, "p": sample.n_features, "fits": fits}
 
 
