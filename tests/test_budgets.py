@@ -25,7 +25,7 @@ BUDGETS = {
     # 23,045 after the redesign; then all rows, refits of any classifier, the scaler that leaves, tables as they are:
     # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors;
     # the internal validation of probabilities; permutation tests without refits; tuning that is accounted for.
-    "package lines": 30_000,
+    "package lines": 30_100,
     "package files": 155,
     "studies lines": 7_100,  # + the error of a second sample
     "files entered by auc_posterior": 26,

@@ -14,8 +14,8 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from foldless.analysis import Options
 from foldless.honest.design import curvature_at, inverse_lower
+from foldless.honest.newton import Factor
 from foldless.search.candidates import families, l2_strength
-from foldless.search.newton import Factor
 from foldless.search.paths import Stage, Study
 from sklearn_versions import VERSION
 
@@ -276,7 +276,7 @@ def test_ridge_penalties_share_one_eigendecomposition(make_data, grouped, scorin
     weight, groups = np.linspace(0.5, 2.0, len(y)), np.arange(len(y)) // 2 if grouped else None
     values = [0.1, 10.0, 1000.0]
     with monkeypatch.context() as patch:
-        patch.setattr("foldless.search.newton.curvature_at", None)
+        patch.setattr("foldless.honest.newton.curvature_at", None)
         search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": values}, scoring=scoring)
         search.fit(X, y, sample_weight=weight, groups=groups)
     for k, value in enumerate(values):

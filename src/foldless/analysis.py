@@ -26,7 +26,7 @@ from foldless.errors import EstimatorError, FoldlessWarning, InputError, Optimis
 from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
 from foldless.findings.naming import Names
-from foldless.findings.quick import quick_notes
+from foldless.findings.rows import quick_notes
 from foldless.given_weights import conjugate_prior
 from foldless.honest.accuracy import Judged, judged
 from foldless.honest.class_statistic import RememberedRows

@@ -16,7 +16,7 @@ from scipy.special import expit
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.optimum import descended, halved
+from foldless.honest.newton import descended, halved
 from foldless.tables import as_source, clusters
 from foldless.tables.block import Block, ByLabel, Moments, Source
 from foldless.tables.matrix import ArraySource, block_height

@@ -20,7 +20,7 @@ from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
-from foldless.findings.quick import quick_notes
+from foldless.findings.rows import quick_notes
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed

@@ -17,6 +17,9 @@ from foldless.tables.block import Moments
 from foldless.tables.sums import project
 
 DIRECTIONS = 12
+SCREEN_SEED, FEW = 20240302, 32
+VARIES = 1e-9  # share of a column's variance that is rounding
+BLOCK_ENTRIES = 1 << 20
 SKETCH_SEED = 20240301  # fixed: the same data give the same findings
 
 
@@ -240,3 +243,45 @@ def _by_chance(figures: ColumnFigures) -> float:
     n0, n1 = figures.n0, figures.n1
     z = (LEAK_OF_TWO_VALUES - 0.5) / np.sqrt((n0 + n1 + 1) / (12 * n0 * n1))
     return float(figures.n_columns * 2 * np.exp(-0.5 * z * z))
+
+
+# ---- A column that is the label: cheap enough for every answer.
+
+
+def label_column(M: Any, classes: Any, names: Names) -> Finding | None:
+    """A column of M that is constant within every class."""
+    same = _constant_within(M, np.asarray(classes))
+    if same.size == 0:
+        return None
+    more = f" (and {same.size - 1} more)" if same.size > 1 else ""
+    return Finding(
+        "leak",
+        "severe",
+        f"{names.column(int(same[0]), M)}{more} is the label, written another way.",
+        "Drop it and fit again: it is not known before the outcome is.",
+        1.0,
+    )
+
+
+def _constant_within(M: Any, classes: Any) -> Ints:
+    """Columns that only vary between the classes: those that do so in a few rows, checked on all rows."""
+    rng = np.random.default_rng(SCREEN_SEED)
+    rows = np.concatenate([rng.permutation(np.flatnonzero(classes == k))[:FEW] for k in np.unique(classes)])
+    # What varies within the classes in few rows is at most that much more of their variance than in all rows.
+    bound = 4 * VARIES * classes.size / rows.size
+    left = np.flatnonzero(_between_classes(M[rows], classes[rows]) > 1 - bound)
+    return left[_between_classes(M[:, left], classes) > 1 - VARIES] if left.size else left
+
+
+def _between_classes(M: Any, classes: Any) -> Floats:
+    """Share of each column's variance that lies between the classes; of two, the squared correlation with the label."""
+    members = (np.asarray(classes)[:, None] == np.unique(classes)).astype(np.float64)
+    members /= np.sqrt(members.sum(axis=0))
+    shares = []
+    for part in blocks(np.arange(M.shape[1]), M.shape[0], BLOCK_ENTRIES):
+        dense = as_dense(M[:, part[0] : part[-1] + 1])
+        dense = dense - dense.mean(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.square(members.T @ dense).sum(axis=0) / np.einsum("ij,ij->j", dense, dense)
+        shares.append(np.nan_to_num(share))
+    return np.concatenate(shares)

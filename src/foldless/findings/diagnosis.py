@@ -7,11 +7,10 @@ from typing import Any, TypeVar
 
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
-from foldless.findings.columns import Sketch, column_figures, column_findings, leak, many_columns
+from foldless.findings.columns import Sketch, column_figures, column_findings, label_column, leak, many_columns
 from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.naming import Names
-from foldless.findings.quick import label_column
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import auc_of, few_groups, few_rows, score_findings
 from foldless.honest.classes import ClassScores

@@ -9,10 +9,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from foldless.checks import Floats, is_sparse
-from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense
-from foldless.findings.finding import Finding, Severity
+from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense, label_column
+from foldless.findings.finding import Finding, Severity, present
 from foldless.findings.naming import Names
 from foldless.honest.design import Ints, blocks
+from foldless.honest.refits import Training
+from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
 # Leaving a row out has no effect while a copy of it stays in the training set.
@@ -289,3 +291,16 @@ def _normal_ranks(rows: Floats) -> Floats:
     from scipy.stats import rankdata
 
     return np.asarray(ndtri((rankdata(rows, axis=0) - 0.5) / len(rows)))
+
+
+# ---- Two checks cheap enough for every answer: repeated rows, and a column that is the label.
+
+
+def quick_notes(view: LinearView | Training, names: Names, groups: Ints | None) -> tuple[str, ...]:
+    """Notes on an answer that cost one pass over the table; none if it is not in memory."""
+    if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
+        return ()
+    codes = exact_copies(view.X, groups)
+    copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
+    findings = present(copies_finding(copies, names), label_column(view.X, view.codes, names))
+    return tuple(finding.note for finding in findings if finding.level > 0)

@@ -6,7 +6,7 @@ Newton steps in the coordinates of the design use the same matrices as removal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -16,13 +16,12 @@ from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Curvature, Design, build_design, curvature_at
 from foldless.honest.families import Objective
-
-T = TypeVar("T")
+from foldless.honest.newton import Factor, Fit, Point, approach, bisected, descended, ratio_of_lengths
 
 CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
+TRUSTED = 1e-6  # above this residual rounding stopped the descent
 MAX_STEPS = 200
-MAX_HALVINGS = 60
 CHEAP = 1e6  # up to this many multiplications, the Hessian is recomputed for every Newton step
 # Newton steps with a fixed Hessian: most steps, longest step, step that ends them, and largest change of curvatures.
 KEPT_STEPS, SHORT, NEGLIGIBLE, CHANGED = 4, 0.1, 1e-3, 0.01
@@ -30,49 +29,7 @@ MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
 
 
-# ---- The damped Newton method: callers supply the step, its slope along a line, or the trial of a shorter one.
-
-
-def descended(start: T, step: Callable[[T], T | None], most: int) -> T:
-    """The result of repeated steps; `step` returns None at the optimum, or when no step descends any further."""
-    now = start
-    for _ in range(most):
-        moved = step(now)
-        if moved is None:
-            break
-        now = moved
-    return now
-
-
-def halved(trial: Callable[[float], T | None], most: int) -> T | None:
-    """The first success of trial(1), trial(1/2), trial(1/4), ...; None if there is none."""
-    return next((solution for k in range(most) if (solution := trial(0.5**k)) is not None), None)
-
-
-def bisected(slope: Callable[[float], float], initial: float) -> float:
-    """Step in (0, 1] at which the slope of a convex function, `initial` at 0, has at least halved.
-
-    The slope is monotone, so bisection finds the step even where the curvature jumps (squared hinge).
-    """
-    low, high, step = 0.0, 1.0, 1.0
-    for _ in range(MAX_HALVINGS):
-        here = slope(step)
-        if abs(here) <= 0.5 * abs(initial) or (step == 1.0 and here < 0.0):
-            return step
-        low, high = (step, high) if here < 0.0 else (low, step)
-        step = 0.5 * (low + high)
-    return low
-
-
 # ---- The optimum next to the user's fit.
-
-
-@dataclass(frozen=True)
-class Point:
-    """Coefficients in the coordinates of the design, and the scores they give, intercept included."""
-
-    coef: Floats
-    scores: Floats
 
 
 @dataclass(frozen=True)
@@ -117,12 +74,13 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
         before = float(np.hypot(residual(objective, design, start, curvature), outside))
     if before <= CONVERGED:
         return design, Optimum(start, curvature, before, before, 1.0)
-    if design.n_rows * len(curvature.root) ** 2 > CHEAP:
+    if is_dear(design):
         near = _with_kept_curvature(objective, design, start, curvature)
         if near is not None:
             left = residual(objective, design, *near)
             return design, Optimum(*near, before, left, match_of_fit(objective, start, near[0]))
-    point, curvature, after = descend(objective, design, start, curvature)
+    point, curvature = _descended(objective, design, start, curvature)
+    after = residual(objective, design, point, curvature)
     if objective.lam == 0 and not after <= CONVERGED:
         raise EstimatorError(
             f"{objective.name} has no finite optimum on these rows (they are separable, or nearly): "
@@ -154,6 +112,39 @@ def _with_kept_curvature(
     moved = full_step(objective, design, point, curvature)
     # A Newton step squares the distance.
     return (moved, curvature) if _relative_step(point.scores, moved.scores, now) ** 2 <= NEGLIGIBLE else None
+
+
+def is_dear(design: Design) -> bool:
+    """Whether a Hessian costs so much that steps with an old one are worth their trouble."""
+    return bool(design.n_rows * design.matrix.shape[1] ** 2 > CHEAP)
+
+
+def tolerance_of(design: Design) -> float:
+    """The residual to which an optimum is found: large designs are in single precision in part."""
+    return TRUSTED if design.is_large else TIGHT
+
+
+def _descended(objective: Objective, design: Design, start: Point, curvature: Curvature) -> tuple[Point, Curvature]:
+    """The optimum, with a Hessian for every Newton step only where it is cheap or one does not do."""
+    near = factored(objective, design, start, curvature)
+    point = _by_factor(objective, design, start, near, tolerance_of(design))
+    if point is not None:
+        return point, curvature_of(objective, design, point)
+    return descend(objective, design, start, curvature)[:2]
+
+
+def factored(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Factor:
+    """The Hessian at a point, as a step towards a similar one."""
+    return Factor(design, curvature, objective.loss.curvature(point.scores), objective.lam)
+
+
+def _by_factor(objective: Objective, design: Design, start: Point, near: Factor, tolerance: float) -> Point | None:
+    """The optimum by Newton steps with a similar Hessian; None if they fail or would save nothing."""
+    if not is_dear(design) or not isinstance(design.matrix, np.ndarray) or objective.lam == 0:
+        return None
+    intercept = float(np.mean(start.scores - design.scores(start.coef))) if objective.free_intercept else 0.0
+    fit = approach(objective, design, Fit(start.coef, intercept, start.scores), near, tolerance)
+    return Point(fit.coef, fit.scores) if fit.residual <= tolerance else None
 
 
 def _relative_step(before: Floats, after: Floats, D: Floats) -> float:
@@ -301,14 +292,6 @@ def _augmented(objective: Objective) -> Floats:
     return np.append(objective.weights, objective.intercept / objective.constant)
 
 
-def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
-    """Of two vectors; infinite if only the second vanishes."""
-    length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
-    if length == 0.0:
-        return 0.0
-    return length / scale if scale > 1e-200 * length else np.inf
-
-
 # ---- A fit that stopped early resembles the optimum at a stronger penalty: find the most similar one.
 #
 # Solvers start at zero and move towards the optimum much as the optimum itself moves when the penalty weakens. If the
@@ -322,22 +305,47 @@ RESEMBLES = 0.9  # below this, the weights are no early stop on the path: they w
 PAST = 3  # after this many consecutive optima further away than the best, the path only leads away
 
 
+@dataclass(frozen=True)
+class OnPath:
+    """An optimum at a stronger penalty, and its agreement with the user's weights."""
+
+    objective: Objective
+    point: Point
+    direction_cosine: float
+
+
 def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> Optimum:
     """`solution`, or the optimum at a stronger penalty to which the user's weights are closer in direction."""
     if not solution.polished or solution.direction_cosine >= ELSEWHERE or objective.lam == 0:
         return solution
-    return most_similar(solution, _stronger(objective, design, solution))
+    own = OnPath(objective, solution.point, solution.direction_cosine)
+    best = most_similar(own, _stronger(objective, design, solution))
+    if best is own:
+        return solution
+    curvature = curvature_of(best.objective, design, best.point)
+    return Optimum(
+        best.point,
+        curvature,
+        solution.residual_before,
+        residual(best.objective, design, best.point, curvature),
+        best.direction_cosine,
+        best.objective.lam / objective.lam,
+    )
 
 
-def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterator[Optimum]:
+def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterator[OnPath]:
     """Optima at ever stronger penalties."""
-    start, point, stronger = fitted_point(objective, design), solution.point, tempered(objective, design)
+    start, stronger = fitted_point(objective, design), tempered(objective, design)
+    point, near = solution.point, factored(stronger, design, solution.point, solution.curvature)
     for _ in range(PATH_STEPS):
         stronger = replace(stronger, lam=stronger.lam * STEP)
-        at_start = curvature_of(stronger, design, point)
-        point, curvature, left = descend(stronger, design, point, at_start, 0.1 * CONVERGED)
-        cosine, factor = match_of_fit(objective, start, point), stronger.lam / objective.lam
-        yield Optimum(point, curvature, solution.residual_before, left, cosine, factor)
+        moved = _by_factor(stronger, design, point, near, 0.1 * CONVERGED)
+        if moved is None:
+            at_start = curvature_of(stronger, design, point)
+            moved, curvature, _ = descend(stronger, design, point, at_start, 0.1 * CONVERGED)
+            near = factored(stronger, design, moved, curvature)
+        point = moved
+        yield OnPath(stronger, point, match_of_fit(objective, start, point))
 
 
 class HasDirection(Protocol):

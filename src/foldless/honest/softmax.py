@@ -20,7 +20,7 @@ from scipy.special import logsumexp, softmax
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
-from foldless.honest import optimum
+from foldless.honest import newton, optimum
 from foldless.honest.design import Design, Ints, blocks, build_design, inverse_root
 from foldless.honest.families import (
     balanced_counts_sample_weights,
@@ -195,7 +195,7 @@ def _stronger(problem: Softmax, start: SoftmaxOptimum, solution: SoftmaxOptimum)
 
 
 def _descend(problem: Softmax, start: SoftmaxOptimum) -> SoftmaxOptimum:
-    return optimum.descended(start, lambda now: _step(problem, now), MAX_STEPS)
+    return newton.descended(start, lambda now: _step(problem, now), MAX_STEPS)
 
 
 def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
@@ -209,7 +209,7 @@ def _step(problem: Softmax, now: SoftmaxOptimum) -> SoftmaxOptimum | None:
         coef, z = now.coef + step * move, now.decisions + step * dz
         return (coef, z) if problem.value(coef, z) < value + ENOUGH * step * promised else None
 
-    lower = optimum.halved(trial, MAX_HALVINGS)
+    lower = newton.halved(trial, MAX_HALVINGS)
     if lower is None:
         return None
     coef, z = lower

@@ -13,7 +13,8 @@ from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.design import Curvature, Design, Ints, build_design
 from foldless.honest.families import Objective, Readout
-from foldless.honest.optimum import Optimum, Point, curvature_of, descend, full_step
+from foldless.honest.newton import Point
+from foldless.honest.optimum import Optimum, curvature_of, descend, full_step
 from foldless.honest.removal import LocalModel, Problem, column_blocks, problem_at
 
 if TYPE_CHECKING:

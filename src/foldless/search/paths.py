@@ -16,14 +16,15 @@ from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.naming import Names
-from foldless.findings.quick import quick_notes
+from foldless.findings.rows import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.honest.classes import scores_of_ridge
 from foldless.honest.design import Ints
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.optimum import Optimum, Point, optimum, tempered
+from foldless.honest.newton import Factor, Fit, Point, approach
+from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.removal import MATERIAL, problem_at
 from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
@@ -34,7 +35,7 @@ from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
 from foldless.search.candidates import Family, Params, final_classifier, weakness
 from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
-from foldless.search.newton import TRUSTED, Factor, Fit, Rotation, by_spectrum, descend
+from foldless.search.rotation import Rotation, by_spectrum
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 
@@ -216,7 +217,8 @@ class Stage:
             (fit, solution), design, factor = by_spectrum(objective, spectrum), spectrum.design, None
         else:
             start = Fit.origin(design) if start is None else start
-            fit = descend(objective, design, start, near or Factor.at(objective, design, start.scores))
+            near = near or Factor.at(objective, design, start.scores)
+            fit = approach(objective, design, start, near, tolerance_of(design))
             if not fit.residual <= TRUSTED:
                 return None
             solution, factor = self._settled(objective, fit)

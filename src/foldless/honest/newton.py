@@ -1,10 +1,8 @@
-"""The optimum of one L2 objective after another, each from the last one's optimum and with its factorisation.
+"""The damped Newton method, with a Hessian factored at every step or with one factored nearby.
 
-The matrices are those of `foldless.honest.design`: H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
-At H^-1 At' = B B'.
-
-A Newton step solves H v = -gradient. Neighbours on a path of strengths have similar Hessians: in the coordinates in
-which the last one was factored (which the leave-one-out scores need anyway) the new one is
+A Newton step solves H v = -gradient, H = At' diag(D) At + diag(lam, .., lam, 0) = (R R')^-1, and B with
+At H^-1 At' = B B' (`foldless.honest.design`). Where a similar Hessian was factored before, as on a path of penalties,
+the new one is in its coordinates
 
     k I + B' diag(D - k D_last) B,    k = lam / lam_last,
 
@@ -13,21 +11,74 @@ nearly the identity, and a few steps of conjugate gradients replace a factorisat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from foldless.checks import Floats
-from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, build_design, curvature_at
-from foldless.honest.families import Objective, SquaredLoss
-from foldless.honest.least_squares import Spectrum
-from foldless.honest.optimum import TIGHT, Optimum, Point, bisected, descended, ratio_of_lengths
+from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, curvature_at
+from foldless.honest.families import Objective
 
-TRUSTED = 1e-6  # above this residual rounding stopped the descent, and scikit-learn's own fit is preferred
-MAX_STEPS = 50
-KEPT = 1 << 24  # entries of X up to which what a scaler needs of its rows is kept: up to 400 MB
+T = TypeVar("T")
+
+MAX_HALVINGS = 60
+MOST_STEPS = 50
 MAX_PRODUCTS = 60
+
+
+# ---- The loop: callers supply the step, its slope along a line, or the trial of a shorter one.
+
+
+def descended(start: T, step: Callable[[T], T | None], most: int) -> T:
+    """The result of repeated steps; `step` returns None at the optimum, or when no step descends any further."""
+    now = start
+    for _ in range(most):
+        moved = step(now)
+        if moved is None:
+            break
+        now = moved
+    return now
+
+
+def halved(trial: Callable[[float], T | None], most: int) -> T | None:
+    """The first success of trial(1), trial(1/2), trial(1/4), ...; None if there is none."""
+    return next((solution for k in range(most) if (solution := trial(0.5**k)) is not None), None)
+
+
+def bisected(slope: Callable[[float], float], initial: float) -> float:
+    """Step in (0, 1] at which the slope of a convex function, `initial` at 0, has at least halved.
+
+    The slope is monotone, so bisection finds the step even where the curvature jumps (squared hinge).
+    """
+    low, high, step = 0.0, 1.0, 1.0
+    for _ in range(MAX_HALVINGS):
+        here = slope(step)
+        if abs(here) <= 0.5 * abs(initial) or (step == 1.0 and here < 0.0):
+            return step
+        low, high = (step, high) if here < 0.0 else (low, step)
+        step = 0.5 * (low + high)
+    return low
+
+
+@dataclass(frozen=True)
+class Point:
+    """Coefficients in the coordinates of the design, and the scores they give, intercept included."""
+
+    coef: Floats
+    scores: Floats
+
+
+def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
+    """Of two vectors; infinite if only the second vanishes."""
+    length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
+    if length == 0.0:
+        return 0.0
+    return length / scale if scale > 1e-200 * length else np.inf
+
+
+# ---- With a Hessian that was factored nearby.
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,13 +154,11 @@ class Fit:
         )
 
 
-def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> Fit:
+def approach(objective: Objective, design: Design, start: Fit, near: Factor, tolerance: float) -> Fit:
     """Newton steps from `start` until the residual is small or no step descends; `near` is a similar Hessian.
 
     The residual is that of the honest method: |lam c + A'g| / |lam c|, and |sum g| / sum |g| for a free intercept.
     """
-
-    tolerance = TRUSTED if design.is_large else TIGHT
 
     def at(coef: Floats, intercept: float, z: Floats, steps: int) -> tuple[Fit, Floats, Floats]:
         g = objective.loss.gradient(z)
@@ -131,7 +180,7 @@ def descend(objective: Objective, design: Design, start: Fit, near: Factor) -> F
             return None
         return at(fit.coef + length * dc, fit.intercept + length * db, fit.scores + length * dz, fit.steps + 1)
 
-    return descended(at(start.coef, start.intercept, start.scores, 0), step, MAX_STEPS)[0]
+    return descended(at(start.coef, start.intercept, start.scores, 0), step, MOST_STEPS)[0]
 
 
 def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> float:
@@ -171,56 +220,3 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
     return bisected(
         lambda step: fixed + step * growing + float(objective.loss.gradient(fit.scores + step * dz) @ dz), initial
     )
-
-
-def by_spectrum(objective: Objective, spectrum: Spectrum) -> tuple[Fit, Optimum]:
-    """A ridge classifier: its fit in the coordinates of the design, and its optimum in those of the spectrum."""
-    curvature, loss = spectrum.curvature(objective), objective.loss
-    turned = curvature.root**2 * spectrum.design.back(loss.weight * loss.target, None)
-    level = 0.0 if spectrum.centre is None else float(np.average(loss.target, weights=loss.weight))
-    scores, coef = spectrum.design.scores(turned) + level, spectrum.vectors @ turned
-    intercept = level if spectrum.centre is None else level - float(spectrum.centre @ coef)
-    return Fit(coef, intercept, scores, 0.0), Optimum(Point(turned, scores), curvature, 0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Rotation:
-    """The design of a family, and the columns that it came from; its spectrum if the family is quadratic."""
-
-    design: Design  # the columns themselves (P < N), or coordinates of the row space
-    X: Any  # (N, P)
-    centre: Floats | None  # mean row, where the design was centred
-    constant: float  # value of the penalised column for the intercept (liblinear), 0 for none
-    spectrum: Spectrum | None = None
-
-    @classmethod
-    def of(cls, objective: Objective) -> Rotation:
-        free = objective.free_intercept
-        design = build_design(objective.X, constant=objective.constant, free_intercept=free)
-        if objective.X.shape[0] * objective.X.shape[1] <= KEPT:
-            design = replace(design, memory={})
-        centre = None
-        if free and design.pivots is not None:
-            centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
-        # With a scaler, or with class weights that change as rows leave, Hessians have no eigenvectors in common.
-        quadratic = isinstance(objective.loss, SquaredLoss) and not objective.scaled and objective.balance is None
-        spectrum = Spectrum.of(objective, design) if quadratic else None
-        return cls(design, objective.X, centre, objective.constant, spectrum)
-
-    def turned(self, objective: Objective, fit: Fit) -> Objective:
-        """The same objective in the coordinates of the design, with `fit` as its fitted point."""
-        return replace(objective, X=self.design.matrix, weights=fit.coef, intercept=fit.intercept, constant=0.0)
-
-    def back(self, objective: Objective, fit: Fit) -> tuple[Floats, float]:
-        """Weights on the columns of X, and the intercept, of a fit.
-
-        In the row space they follow from stationarity, lam w = -A'g, which holds as closely as the fit has converged.
-        """
-        if self.design.pivots is None:
-            return (fit.coef[:-1], self.constant * float(fit.coef[-1])) if self.constant else (fit.coef, fit.intercept)
-        pull = objective.loss.gradient(fit.scores) / -objective.lam
-        weights, total = np.asarray(self.X.T @ pull, dtype=np.float64), float(pull.sum())
-        if self.centre is None:
-            return weights, self.constant**2 * total
-        weights = weights - total * self.centre
-        return weights, fit.intercept - float(weights @ self.centre)
