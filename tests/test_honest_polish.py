@@ -204,3 +204,21 @@ def test_an_outdated_curvature_is_renewed_once(monkeypatch):
     assert found.provenance.polished
     assert len(calls) == 2
     np.testing.assert_allclose(found.loo, exact.loo, atol=0.002 * exact.loo.std())
+
+
+@pytest.mark.parametrize("P", [30, 200])
+def test_dear_hessians_are_computed_at_both_ends_only(P, monkeypatch):
+    """An early stop on a path of penalties: conjugate gradients lead to the same point as a Hessian for every step."""
+    X, y = gaussian(2, P, N=150, n1=70, effect=1.5)
+    objective = describe(loose(LogisticRegression(C=1e3, max_iter=4), X, y))
+    at, calls, points = curvature_of, [], []
+    monkeypatch.setattr("foldless.honest.optimum.curvature_of", lambda *args: calls.append(None) or at(*args))
+    for cheap in (np.inf, 0.0):
+        monkeypatch.setattr("foldless.honest.optimum.CHEAP", cheap)
+        design, plain = optimum(objective)
+        found = nearest_on_path(objective, design, plain)
+        points.append((found.penalty_factor, found.point.scores, len(calls)))
+    (factor, wanted, many), (same, scores, total) = points
+    assert same == factor > 1
+    assert total - many <= 4 < many
+    np.testing.assert_allclose(scores, wanted, atol=1e-3 * wanted.std())
