@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from PIL import Image
+from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless.cli import demo, picture
+from foldless.cli import picture
 from foldless.cli.app import app
 from foldless.files import write_atomically
 from foldless.tables import files
@@ -266,22 +268,15 @@ def test_interruption(csv, monkeypatch):
 
 # ---- foldless demo
 
-FAST = ("foldless", "resubstitution", "EBAUC", "CBAUC, the paper", "5-fold CV")
+NAMES = ("foldless", "5-fold CV", "training rows", "CBAUC, the paper")
 
 
-@pytest.fixture
-def fast_demo(monkeypatch):
-    chosen = tuple(r for r in demo.all_rivals() if r.name in FAST)
-    monkeypatch.setattr("foldless.cli.demo.all_rivals", lambda: chosen)
-
-
-@pytest.mark.usefixtures("fast_demo")
 def test_demo(tmp_path):
     path = tmp_path / "demo.png"
-    result = run("demo", "--shuffles", "2", "--out", path)
+    result = run("demo", "--studies", "3", "--out", path)
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1] == str(path)
-    for name in FAST:
+    for name in NAMES:
         assert name in result.stdout
     with Image.open(path) as image:
         image.load()
@@ -291,32 +286,37 @@ def test_demo(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["demo.png"]  # no draft left behind
 
 
-@pytest.mark.usefixtures("fast_demo")
 def test_demo_json_is_deterministic(tmp_path):
-    first, second = (as_json("demo", "--shuffles", "1", "--out", tmp_path / "demo.svg") for _ in range(2))
-    assert set(first["estimators"][0]) == {
-        "name", "auc", "low", "high", "error", "on_shuffled_labels", "milliseconds",
-    }  # fmt: skip
+    first, second = (as_json("demo", "--studies", "2", "--out", tmp_path / "demo.svg") for _ in range(2))
+    assert set(first["estimators"][0]) == {"name", "real", "shuffled", "milliseconds"}
     for answer in (first, second):
         for row in answer["estimators"]:
             assert row.pop("milliseconds") > 0
     assert first == second
-    assert (first["n_train"], first["n_test"]) == (60, 509)
-    assert first["held_out"]["low"] < first["held_out"]["auc"] < first["held_out"]["high"]
+    assert (first["n_train"], first["n_test"]) == (60, 382)
+    assert first["held_out"]["low"] < first["held_out"]["mean"] < first["held_out"]["high"]
 
 
-@pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
-def test_every_rival_has_an_answer():
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:24], Y[:24])
-    for rival in demo.all_rivals():
-        assert 0 < demo.point(rival.estimate(model, X[:24], Y[:24])) <= 1
+def test_demo_figures_are_those_of_the_estimators():
+    """One study by hand: its rows, its truth, and the error of 5-fold cross-validation."""
+    answer = as_json("demo", "--studies", "2", "--seed", "3")
+    DX, dy = load_diabetes(return_X_y=True, scaled=False)
+    dy = (dy > np.median(dy)).astype(int)
+    errors = []
+    for k in range(2):
+        train = np.random.default_rng([3, k]).permutation(442)[:60]
+        model = make_pipeline(StandardScaler(), LogisticRegression()).fit(DX[train], dy[train])
+        rest = np.setdiff1d(np.arange(442), train)
+        truth = roc_auc_score(dy[rest], model.predict_proba(DX[rest])[:, 1])
+        errors.append(fl.auc_posterior(model, DX[train], dy[train]).mean - truth)
+    ours = answer["estimators"][0]["real"]
+    assert (ours["error"], ours["bias"]) == pytest.approx((np.mean(np.abs(errors)), np.mean(errors)), abs=1e-9)
 
 
-@pytest.mark.usefixtures("fast_demo")
 def test_demo_without_matplotlib(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(picture, "find_spec", lambda name: None)
-    result = run("demo", "--shuffles", "0")
+    result = run("demo", "--studies", "2")
     assert result.exit_code == 0
     assert "pip install 'foldless[plot]'" in result.stdout.splitlines()[-1]
     assert_one_line(run("demo", "--out", "x.png"), "pip install 'foldless[plot]'")

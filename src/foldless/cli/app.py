@@ -20,7 +20,7 @@ from foldless.errors import FoldlessError
 
 EXAMPLES = """\b
 Examples:
-  foldless demo                                  nine ways to estimate one AUC, and a picture
+  foldless demo                                  how far off are estimates of the AUC? 40 small studies
   foldless auc patients.csv --target outcome     how good is a logistic regression on this file?
   foldless report patients.csv --target outcome -o report.html
   foldless completion bash                       completes commands and options with the Tab key
@@ -41,7 +41,7 @@ COMMANDS = {
     "auc": ("foldless.cli.auc", "Fit a classifier to FILE and say how good it will be on new rows."),
     "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
     "completion": (__name__, "Print the completion script for SHELL."),
-    "demo": ("foldless.cli.demo", "Compare estimators of the AUC on scikit-learn's breast-cancer data."),
+    "demo": ("foldless.cli.demo", "Compare estimators of the AUC on many small studies."),
     "permute": (
         "foldless.cli.permute",
         "Say how often a classifier would do as well on FILE if its labels were exchanged at random.",

@@ -83,17 +83,27 @@ def write(
 HIGHLIGHTED = "foldless"  # the estimator that stands out
 
 
-def draw_demo(figure: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
-    """Three panels: the estimates, the same on shuffled labels (if there are any), the ROC curve."""
-    estimates, curve = figure.subfigures(1, 2, width_ratios=(6.6, 4.4), wspace=0.02)
-    right = curve.subplots()
-    if result["shuffles"]:
-        left, middle = estimates.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-        _draw_estimates(left, result)
-        _draw_noise(middle, result)
-    else:
-        _draw_estimates(estimates.subplots(), result)
-    _draw_curve(right, result, roc, held_out)
+PANELS = {"real": "The outcome as it was", "shuffled": "Shuffled labels: nothing to find"}
+
+
+def draw_demo(figure: Any, result: dict[str, Any], errors: dict[str, Any]) -> None:
+    """Two panels: the errors of every estimator, one dot for each study, with real and with shuffled labels."""
+    panels = figure.subplots(1, 2, sharex=True, sharey=True)
+    reach = 1.08 * max(float(np.abs(part).max()) for part in errors.values())
+    for axes, (labels, title) in zip(panels, PANELS.items(), strict=True):
+        for m, row in enumerate(result["estimators"]):
+            _draw_errors(axes, -m, row["name"], errors[labels][:, m], row[labels])
+        axes.axvline(0.0, color=TRUTH, linewidth=1.4, zorder=0)
+        axes.grid(axis="x", color=FAINT, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.tick_params(axis="y", length=0)
+        axes.set(xlim=(-reach, reach), ylim=(0.6 - len(result["estimators"]), 0.75), xlabel="estimated - true AUC")
+        _titled(axes, title, f"{result['studies']} studies of {result['n_train']} patients, one dot each")
+    names = [row["name"] for row in result["estimators"]]
+    panels[0].set_yticks([-m for m in range(len(names))], names)
+    for label in panels[0].get_yticklabels():
+        if label.get_text() == HIGHLIGHTED:
+            label.set(color=OURS, fontweight="bold")
 
 
 def _titled(axes: Any, title: str, subtitle: str) -> None:
@@ -101,64 +111,23 @@ def _titled(axes: Any, title: str, subtitle: str) -> None:
     axes.text(0, 1.02, subtitle, transform=axes.transAxes, fontsize=9, color=OTHERS, va="bottom")
 
 
-def _rows_from_top(axes: Any, result: dict[str, Any]) -> list[tuple[float, dict[str, Any]]]:
-    rows = result["estimators"]
-    axes.set_ylim(-0.7, len(rows) - 0.3)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=FAINT, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("AUC")
-    return [(len(rows) - 1 - k, row) for k, row in enumerate(rows)]
-
-
-def _draw_estimates(axes: Any, result: dict[str, Any]) -> None:
-    placed, truth = _rows_from_top(axes, result), result["held_out"]
-    axes.axvspan(truth["low"], truth["high"], color=TRUTH, alpha=0.12, linewidth=0)
-    axes.axvline(truth["auc"], color=TRUTH, linewidth=1.4)
-    for height, row in placed:
-        _draw_row(axes, height, row["name"], row["low"], row["high"], row["auc"])
-    axes.set_yticks([height for height, _ in placed], [row["name"] for _, row in placed])
-    for label in axes.get_yticklabels():
-        if label.get_text() == HIGHLIGHTED:
-            label.set(color=OURS, fontweight="bold")
-    axes.set_xlim(right=1.0 + 0.06 * (1.0 - axes.get_xlim()[0]))
-    _titled(axes, "Estimates of the AUC", f"line: {result['n_test']} held-out rows, {truth['auc']:.3f}")
-
-
-def _draw_row(axes: Any, height: float, name: str, low: float | None, high: float | None, value: float) -> None:
-    """A point with a line behind it."""
-    ours = name == HIGHLIGHTED
-    colour = OURS if ours else OTHERS
-    if low is not None:
-        width = 3.5 if ours else 2
-        axes.plot([low, high], [height] * 2, color=colour, linewidth=width, alpha=0.55, solid_capstyle="butt")
-    axes.plot(value, height, "o", color=colour, markersize=8 if ours else 6, markeredgecolor="white")
-
-
-def _draw_noise(axes: Any, result: dict[str, Any]) -> None:
-    axes.axvline(0.5, color=TRUTH, linewidth=1.4)
-    for height, row in _rows_from_top(axes, result):
-        _draw_row(axes, height, row["name"], 0.5, row["on_shuffled_labels"], row["on_shuffled_labels"])
-    axes.tick_params(labelleft=False)
-    axes.set_xlim(min(0.4, *(row["on_shuffled_labels"] - 0.02 for row in result["estimators"])), 1.02)
-    _titled(axes, "On shuffled labels", f"line: truth, 0.5 (mean of {result['shuffles']})")
-
-
-def _draw_curve(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
-    corner = axes.inset_axes((0.36, 0.36, 0.6, 0.46), xlim=(0, 0.25), ylim=(0.75, 1.0))
-    for part in (axes, corner):
-        _plot_curves(part, result, roc, held_out)
-    corner.tick_params(labelsize=8, colors=OTHERS)
-    corner.set(xticks=(0, 0.1, 0.2), yticks=(0.8, 0.9, 1.0))
-    axes.indicate_inset_zoom(corner, edgecolor=OTHERS)
-    axes.set(xlim=(-0.015, 1.0), ylim=(0, 1.015), xlabel="false positive rate", ylabel="true positive rate")
-    axes.set_aspect("equal")
-    axes.legend(loc="lower right", frameon=False)
-    _titled(axes, "ROC curve", "posterior mean and band, one fit")
-
-
-def _plot_curves(axes: Any, result: dict[str, Any], roc: Any, held_out: Any) -> None:
-    grid = np.linspace(0.0, 1.0, 401)
-    axes.fill_between(grid, *roc.band(grid), color=OURS, alpha=0.18, linewidth=0, label="95 % band")
-    axes.plot(grid, roc.mean(grid), color=OURS, linewidth=2.2, label=f"foldless, {result['n_train']} training rows")
-    axes.step(*held_out, where="post", color=TRUTH, linewidth=1.4, label=f"{result['n_test']} held-out rows")
+def _draw_errors(axes: Any, height: float, name: str, errors: Any, figures: dict[str, Any]) -> None:
+    """A row of dots, the mean as a line, and in words how large the errors are and how often the interval is right."""
+    colour = OURS if name == HIGHLIGHTED else OTHERS
+    # The golden ratio spreads points evenly whatever their number, and needs no random numbers.
+    jitter = 0.26 * ((np.arange(errors.size) * 0.6180339887) % 1 - 0.5)
+    axes.plot(errors, height + jitter, "o", color=colour, alpha=0.5, markersize=4.5, markeredgewidth=0)
+    axes.plot([figures["bias"]] * 2, [height - 0.2, height + 0.2], color=colour, linewidth=2.5)
+    held = figures["held"]
+    said = "" if held is None else f"; 90 % interval right in {100 * held:.0f} %"
+    axes.text(
+        0.99,
+        height + 0.24,
+        f"mean error {figures['error']:.3f}{said}",
+        ha="right",
+        va="bottom",
+        fontsize=9,
+        color=colour,
+        transform=axes.get_yaxis_transform(),
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+    )
