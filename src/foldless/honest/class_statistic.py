@@ -144,12 +144,17 @@ class TrainingRows:
     def _pairs(self, score: int, rows1: Ints, rows0: Ints, places1: Ints, places0: Ints) -> Pairs:
         """All pairs of the two sets if every row was drawn; otherwise the scores of all rows and the drawn pairs."""
         tensor, drawn = self.honest.tensor, self.honest.drawn
-        without = tensor.without[score]
-        diff = pair_differences(without[np.ix_(places1, places0)], without[np.ix_(places0, places1)].T)
+        without, level = tensor.without[score], tensor.level[score]
+        diff = pair_differences(
+            without[np.ix_(places1, places0)],
+            without[np.ix_(places0, places1)].T,
+            level[drawn.rows[places1]],
+            level[drawn.rows[places0]],
+        )
         if drawn.rows.size == self.codes.size:
             return Pairs.of_differences(diff)
         share1, share0 = (drawn.weight[p] / drawn.weight[p].sum() for p in (places1, places0))
-        alone, level = tensor.alone[score], tensor.level[score]
+        alone = tensor.alone[score]
         # Only differences matter: the drawn pairs determine the offset between the two sets.
         apart = alone[drawn.rows[places1], None] - alone[drawn.rows[places0]] - diff
         among1, among0 = np.searchsorted(rows1, drawn.rows[places1]), np.searchsorted(rows0, drawn.rows[places0])

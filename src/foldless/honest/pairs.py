@@ -158,11 +158,19 @@ def ordered(diff: Floats) -> Floats:
     return np.where(diff == 0, 0.5, diff > 0)
 
 
-def pair_differences(first: Floats, second: Floats) -> Floats:
-    """first - second, exactly 0 where rounding alone separates them: rows with equal columns tie."""
+def pair_differences(
+    first: Floats, second: Floats, level1: Floats | None = None, level0: Floats | None = None
+) -> Floats:
+    """first - second, exactly 0 where rounding alone separates them: rows with equal columns tie.
+
+    `level1` and `level0` are the scores of the rows in the sample. Rows that tie there tie whatever is left out, which
+    corrections for a scaler, and single precision, are too coarse to show.
+    """
     diff = first - second
     size = np.abs(diff)
     diff[size <= ROUNDING * size.max()] = 0.0
+    if level1 is not None and level0 is not None:
+        diff[np.abs(level1[:, None] - level0) <= ROUNDING * np.ptp(np.concatenate([level1, level0]))] = 0.0
     return np.asarray(diff)
 
 

@@ -25,7 +25,7 @@ from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints,
 from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
 from foldless.honest.newton import Point
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
-from foldless.honest.pairs import FOR_NOISE, ROUNDING, Members, Pairs, PairSample, Sample, in_doubt, influential
+from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential
 from foldless.honest.pairs import pair_differences as differences
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
 
@@ -578,11 +578,9 @@ def pairs_of_sample(
     `partnered` and `additive` (N,) are first-order scores; `score1` and `score0` are those of the sampled pairs.
     """
     positive, (first, second), z = problem.positive, sample.members, problem.in_sample()
-    diff = differences(score1, score0)
     exact1, exact0 = score1 @ second.share, first.share @ score0
     sampled1, sampled0 = sample.rows[first.rows], sample.rows[second.rows]
-    if problem.curvature.is_single:  # too coarse to show that equal rows tie
-        diff[np.abs(z[sampled1][:, None] - z[sampled0]) <= ROUNDING * np.ptp(z)] = 0.0
+    diff = differences(score1, score0, z[sampled1], z[sampled0])
     level = np.where(
         positive,
         first.share @ (exact1 - partnered[sampled1]),
