@@ -83,8 +83,16 @@ def diagnosed(data):
 )
 def test_faults_are_flagged_nine_times_in_ten(make, name):
     """The promise, on data of 100 rows and 10 columns; results/diagnose.md has more shapes."""
-    flagged = [name in diagnosed(make(seed)).flagged for seed in range(SEEDS)]
-    assert np.mean(flagged) >= 0.9
+    found = [diagnosed(make(seed)) for seed in range(SEEDS)]
+    assert np.mean([any(f.name == name for f in each.findings) for each in found]) >= 0.9
+    if name in ("copies", "leak"):
+        assert np.mean([name in each.flagged for each in found]) >= 0.9
+
+
+@pytest.mark.parametrize("make", [log_normal, four_to_one], ids=["log-normal", "variances 4:1"])
+def test_what_the_statistic_allows_for_is_said_but_no_reason_for_caution(make):
+    """Only the order of scores counts: skewed columns and unequal variances leave the intervals right."""
+    assert np.mean([diagnosed(make(seed)).verdict == "trust" for seed in range(SEEDS)]) >= 0.8
 
 
 @pytest.mark.parametrize(("N", "P"), [(100, 10), (60, 4), (50, 150)])

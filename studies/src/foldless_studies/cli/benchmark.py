@@ -30,6 +30,7 @@ Examples:
   foldless benchmark accuracy --quick
   foldless benchmark accuracy --data datasets/ --no-simulations --sizes 40,80 --C 0.01,1,100 --jobs 4
   foldless benchmark speed --quick
+  foldless benchmark truth --situations 100
 """
 
 
@@ -127,6 +128,40 @@ def _accuracy_lines(rows: list[dict[str, Any]]) -> list[list[str]]:
 
     lines = [[row["labels"], row["method"], *(cell_text(row[name]) for name in COLUMNS)] for row in rows]
     return [["labels", "method", *COLUMNS.values()], *lines]
+
+
+# ---- foldless benchmark truth
+
+TRUTH_EXAMPLES = """\b
+Examples:
+  foldless benchmark truth --situations 100
+  foldless benchmark truth --situations 20000 --jobs 4 --out results/truth --resume
+"""
+
+
+@benchmark.command(epilog=TRUTH_EXAMPLES)
+@click.option("--situations", type=click.IntRange(10), default=2_000, show_default=True, help="How many to draw.")
+@worker_options
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@out_options("foldless-truth")
+@json_option
+def truth(situations: int, workers: Workers, seed: int, out: Path, resume: bool, as_json: bool) -> None:
+    """Draw situations whose truth is known, and find where the answers miss it.
+
+    A situation is a table of some kind, a pipeline and a question. Half of them are drawn where the answers looked
+    worst so far; sequential tests decide. The report, summary.md, ranks the worst regions, each with an example.
+    """
+    from foldless_studies.truth.run import TruthSettings, page, run
+
+    settings = TruthSettings(situations, seed)
+    refuse_file(out)
+    with resumable(out), workers.ready() as team:
+        summary = run(settings, out, team=team, resume=resume, progress=Reporter("situations"))
+    if as_json:
+        console.say_json({**summary, "out": str(out)})
+    else:
+        console.say(page(summary).markdown())
+        console.say(str(out / "summary.md"))
 
 
 # ---- foldless benchmark speed

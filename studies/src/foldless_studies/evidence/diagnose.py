@@ -90,7 +90,10 @@ flagged."""
     begin("diagnose", "What `diagnose` finds", text, options=f" {replicates}")
     begin_table(" | ".join(["fault", *(f"{N} x {P}" for N, P in SHAPES)]))
     for fault, (make, name) in FAULTS.items():
-        shares = [np.mean([name in diagnosed(make, s, *shape).flagged for s in range(replicates)]) for shape in SHAPES]
+        shares = [
+            np.mean([any(f.name == name for f in diagnosed(make, s, *shape).findings) for s in range(replicates)])
+            for shape in SHAPES
+        ]
         print_row(fault, *(f"{100 * s:.0f} %" for s in shares))
     runs = {shape: [diagnosed(clean, s, *shape) for s in range(replicates)] for shape in SHAPES}
     silent = [np.mean([run.verdict == "trust" for run in found]) for found in runs.values()]

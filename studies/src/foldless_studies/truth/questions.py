@@ -1,0 +1,218 @@
+"""The questions that the library is asked about a situation, and whether its answer holds the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import foldless as fl
+from foldless_studies import runs
+from foldless_studies.sampling import Labels, source
+from foldless_studies.truth.situations import Data, Levels, Situation
+
+LEVEL = 0.9
+STRENGTHS = {"weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
+TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
+KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An interval, the truth, and the reasons for caution that the result itself names.
+
+    `alarm`: where there is nothing to find, whether the answer finds something; None elsewhere.
+    """
+
+    low: float
+    high: float
+    truth: float
+    alarm: bool | None
+    doubts: tuple[str, ...] = ()
+
+
+def perform(situation: Situation) -> dict[str, Any]:
+    """The outcome of a situation as plain data."""
+    with runs.quietly():
+        line: dict[str, Any] = {"task": situation.key, "levels": situation.levels}
+        try:
+            asked = _asked(situation)
+        except fl.FoldlessError as err:
+            return {**line, "refused": str(err)}
+        except Exception as err:  # what must never happen is what the report shows first
+            return {**line, "crashed": f"{type(err).__name__}: {err}"}
+        figures = {name: runs.short(getattr(asked, name)) for name in ("low", "high", "truth")}
+        if np.isnan(asked.truth):
+            figures = dict.fromkeys(figures)
+        held = None if np.isnan(asked.truth) else bool(asked.low <= asked.truth <= asked.high)
+        return {**line, **figures, "held": held, "alarm": asked.alarm, "doubts": list(asked.doubts)}
+
+
+def _asked(situation: Situation) -> Asked:
+    data = situation.data()
+    model = pipeline_of(situation.levels, data.X.shape[1]).fit(data.X, data.y)
+    test = Test(data, source(situation.seed, "test", situation.index))
+    return QUESTIONS[situation.levels["question"]](model, data, test)
+
+
+# ---- The classifiers.
+
+
+def pipeline_of(levels: Levels, p: int) -> Any:
+    """The unfitted pipeline of a situation."""
+    from sklearn.decomposition import PCA
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+    steps: list[Any] = [SimpleImputer()] if levels["structure"] == "gaps" else []
+    steps += {"scaler": [StandardScaler()], "minmax": [MinMaxScaler()]}.get(levels["pipeline"], [])
+    if levels["pipeline"] == "pca" and p > 5:
+        steps += [StandardScaler(), PCA(5)]
+    if levels["family"] == "kbest" and p > KBEST and levels["pipeline"] != "pca":
+        steps.append(SelectKBest(k=KBEST))
+    return make_pipeline(*steps, _classifier(levels["family"], STRENGTHS[levels["strength"]]))
+
+
+def _classifier(family: str, C: float) -> Any:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.linear_model import LogisticRegression, RidgeClassifier
+    from sklearn.svm import LinearSVC
+
+    if family == "ridge":
+        return RidgeClassifier(alpha=1 / C)
+    if family == "svm":
+        return LinearSVC(C=C, max_iter=10_000)
+    if family == "lda":
+        return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=min(0.9, 0.1 / C**0.5))
+    if family == "l1":
+        return LogisticRegression(C=max(C, 0.1), l1_ratio=1.0, solver="liblinear")
+    return LogisticRegression(C=C, max_iter=1_000)
+
+
+# ---- The truth, from a large draw.
+
+
+class Test:
+    """New rows of the same law, made in chunks as they are asked for: classes in equal parts."""
+
+    def __init__(self, data: Data, rng: np.random.Generator) -> None:
+        rows = int(np.clip(10 * data.y.size, TEST_ROWS, MOST_TEST_ROWS))
+        self.data, self.rng = data, rng
+        self.y: Labels = np.arange(rows) % len(data.shifts)
+
+    def scores(self, *models: Any) -> list[Any]:
+        """The scores of the test rows under each model: decision values, or one column for each class."""
+        step, parts = max(100, CHUNK // self.data.X.shape[1]), []
+        for at in range(0, self.y.size, step):
+            X = self.data.rows(self.y[at : at + step], self.rng)
+            parts.append([model.decision_function(X) for model in models])
+        return [np.concatenate(each) for each in zip(*parts, strict=True)]
+
+    def auc(self, scores: Any) -> float:
+        return float(fl.baselines.delong(self.y, scores))
+
+
+def _truly(data: Data, test: Test, model: Any) -> float:
+    return 0.5 if _is_noise(data) else test.auc(test.scores(model)[0])
+
+
+def _is_noise(data: Data) -> bool:
+    return data.levels["effect"] == "none"
+
+
+# ---- The questions.
+
+
+def _doubts(*analyses: fl.Analysis) -> tuple[str, ...]:
+    """The findings that make a verdict other than "trust"."""
+    found = [finding.name for a in analyses if a.verdict != "trust" for finding in a.findings if finding.level > 0]
+    return tuple(dict.fromkeys(found))
+
+
+def _on_auc(post: fl.AUCPosterior, truth: float, doubts: tuple[str, ...], noise: bool) -> Asked:
+    low, high = post.interval(LEVEL)
+    return Asked(low, high, truth, bool(low > 0.5) if noise else None, doubts)
+
+
+def _auc(model: Any, data: Data, test: Test) -> Asked:
+    a = fl.analyse(model, data.X, data.y, groups=data.groups)
+    return _on_auc(a.auc, _truly(data, test, model), _doubts(a), _is_noise(data))
+
+
+def _error(model: Any, data: Data, test: Test) -> Asked:
+    a = fl.analyse(model, data.X, data.y, groups=data.groups)
+    post = a.error().sensitivity
+    (scores,) = test.scores(model)
+    low, high = post.interval(LEVEL)
+    return Asked(low, high, float(np.mean(scores[test.y == 1] > 0)), None, _doubts(a))
+
+
+def _brier(model: Any, data: Data, test: Test) -> Asked:
+    a = fl.analyse(model, data.X, data.y, groups=data.groups)
+    low, high = a.brier.interval(LEVEL)
+    (scores,) = test.scores(model)
+    # Logistic regression and LDA both turn decision values into probabilities by the logistic function.
+    squared = (1 / (1 + np.exp(-scores)) - test.y) ** 2
+    share = float(np.mean(data.y))
+    truth = (1 - share) * float(squared[test.y == 0].mean()) + share * float(squared[test.y == 1].mean())
+    return Asked(low, high, truth, None, _doubts(a))
+
+
+def _compare(model: Any, data: Data, test: Test) -> Asked:
+    """The same pipeline with a penalty a hundred times as strong."""
+    levels = {**data.levels, "family": "logistic", "strength": "strong penalty"}
+    other = pipeline_of(levels, data.X.shape[1]).fit(data.X, data.y)
+    both = [fl.analyse(each, data.X, data.y, groups=data.groups) for each in (model, other)]
+    found = fl.compare(*both).summary(LEVEL)
+    low, high = found["low"], found["high"]
+    noise, truth = _is_noise(data), 0.0
+    if not noise:
+        first, second = test.scores(model, other)
+        truth = test.auc(first) - test.auc(second)
+    return Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))
+
+
+def _search(model: Any, data: Data, test: Test) -> Asked:
+    last, family = model.steps[-1][0], data.levels["family"]
+    name, values = (f"{last}__alpha", 1 / CS) if family == "ridge" else (f"{last}__C", CS)
+    search = fl.FoldlessSearch(model, {name: values.tolist()}).fit(data.X, data.y)
+    best = search.best_estimator_
+    doubts = _doubts(fl.analyse(best, data.X, data.y))
+    return _on_auc(search.posterior_, _truly(data, test, best), doubts, _is_noise(data))
+
+
+def _permutation(model: Any, data: Data, test: Test) -> Asked:
+    found = fl.permutation_test(model, data.X, data.y, PERMUTATIONS)
+    nan = float("nan")
+    return Asked(nan, nan, nan, bool(found.p_value <= 0.05))
+
+
+def _classes(model: Any, data: Data, test: Test) -> Asked:
+    from sklearn.metrics import roc_auc_score
+
+    a = fl.analyse(model, data.X, data.y)
+    noise = _is_noise(data)
+    truth = 0.5
+    if not noise:
+        (scores,) = test.scores(model)
+        if data.levels["family"] in ("logistic", "lda"):
+            scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+            scores /= scores.sum(axis=1, keepdims=True)
+        both = [(c, np.isin(test.y, (c, other))) for c in range(3) for other in range(3) if c != other]
+        truth = float(np.mean([roc_auc_score(test.y[rows] == c, scores[rows, c]) for c, rows in both]))
+    return _on_auc(a.auc, truth, _doubts(a), noise)
+
+
+QUESTIONS: dict[str, Callable[[Any, Data, Test], Asked]] = {
+    "auc": _auc,
+    "error": _error,
+    "brier": _brier,
+    "compare": _compare,
+    "search": _search,
+    "permutation": _permutation,
+    "classes": _classes,
+}

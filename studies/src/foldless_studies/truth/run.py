@@ -1,0 +1,190 @@
+"""The run: rounds of situations, half of each drawn at large and half where the library looked worst; the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import foldless as fl
+from foldless_studies import runs
+from foldless_studies.pages import Block, Heading, Page, Table, Text, cell_text, escaped
+from foldless_studies.sampling import source
+from foldless_studies.store import Store
+from foldless_studies.truth.questions import perform
+from foldless_studies.truth.regions import (
+    ALARMS,
+    FAMILY_WISE,
+    HELD,
+    LEAST,
+    Figures,
+    Ledger,
+    Line,
+    figures_of,
+    regions,
+    text_of,
+    to_look_at,
+)
+from foldless_studies.truth.situations import FACTORS, Region, Situation
+
+ROUNDS = 10
+SHOWN = 25
+
+
+@dataclass(frozen=True)
+class TruthSettings(runs.Settings):
+    """How many situations, and which."""
+
+    situations: int = 2_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.situations < ROUNDS or self.seed < 0:
+            raise fl.InputError(f"expected at least {ROUNDS} situations and a seed of 0 or more.")
+
+
+def run(
+    settings: TruthSettings,
+    folder: Path,
+    *,
+    team: runs.Team = runs.alone,
+    resume: bool = False,
+    progress: runs.Progress | None = None,
+) -> dict[str, Any]:
+    """Do all rounds, write summary.json and summary.md; the summary.
+
+    What a round looks at depends on the rounds before it alone, so that a run that is stopped and resumed, or shared
+    by many workers, gives the same situations.
+    """
+    store, everywhere = Store(folder), regions()
+    record = {**settings.as_dict(), "versions": runs.versions()}
+    tasks: list[Situation] = []
+    lines: list[Line] = []
+    for number, size in enumerate(_sizes(settings.situations)):
+        tasks += _round(settings.seed, number, size, len(tasks), everywhere, lines)
+        lines = runs.completed(tasks, perform, store, record, team=team, resume=resume or number > 0, progress=progress)
+    summary = summarized(lines, everywhere)
+    store.write("summary.json", json.dumps({"settings": record, **summary}, indent=1) + "\n")
+    store.write("summary.md", page(summary).markdown())
+    return summary
+
+
+def _sizes(situations: int) -> list[int]:
+    return [len(part) for part in np.array_split(np.arange(situations), ROUNDS)]
+
+
+def _round(
+    seed: int, number: int, size: int, first: int, everywhere: Sequence[Region], lines: list[Line]
+) -> list[Situation]:
+    """The first round is drawn at large; of each later one, half."""
+    chosen = to_look_at(everywhere, Ledger.of(lines), source(seed, "round", number), size // 2) if number else []
+    return [Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size)]
+
+
+# ---- The report.
+
+
+def summarized(lines: list[Line], everywhere: Sequence[Region]) -> dict[str, Any]:
+    """The figures of the run, its worst regions first."""
+    ledger = Ledger.of(lines)
+    found = [figures_of(region, ledger) for region in everywhere]
+    judged = [each for each in found if each.answers >= LEAST]
+    judged.sort(key=lambda each: -max(each.low, each.loud))
+    at_large = [line for line in lines if line["task"].endswith(":")]
+    answered = [line for line in at_large if "held" in line]
+    return {
+        "situations": len(lines),
+        "at_large": len(at_large),
+        "refused": sum("refused" in line for line in at_large),
+        "crashed": [line["task"] + " " + line["crashed"] for line in lines if "crashed" in line],
+        "cautions": sum(bool(line["doubts"]) for line in answered),
+        "all": _overall(answered, doubted=False),
+        "with_caution": _overall(answered, doubted=True),
+        "regions": len(everywhere),
+        "condemned": [_named(each) for each in judged if each.condemned(len(everywhere))],
+        "worst": [_named(each) for each in judged[:SHOWN]],
+        "doubts": _by_doubt(answered),
+        "questions": [_named(figures_of((("question", q),), ledger)) for q in dict.fromkeys(FACTORS["question"])],
+    }
+
+
+def _overall(lines: list[Line], doubted: bool) -> dict[str, Any]:
+    mine = [line for line in lines if bool(line["doubts"]) == doubted]
+    return {"answers": len(mine), **_shares(mine)}
+
+
+def _shares(lines: list[Line]) -> dict[str, float | None]:
+    return {name: _share([line[name] for line in lines if line[name] is not None]) for name in ("held", "alarm")}
+
+
+def _share(values: list[bool]) -> float | None:
+    return round(float(np.mean(values)), 4) if values else None
+
+
+def _by_doubt(lines: list[Line]) -> list[dict[str, Any]]:
+    """How answers do that call for caution for one reason alone: whether the reason is one."""
+    names = sorted({name for line in lines for name in line["doubts"]})
+    alone = {name: [line for line in lines if line["doubts"] == [name]] for name in names}
+    among = {name: sum(name in line["doubts"] for line in lines) for name in names}
+    return [{"doubt": name, "named": among[name], "alone": len(alone[name]), **_shares(alone[name])} for name in names]
+
+
+def _named(each: Figures) -> dict[str, Any]:
+    shares = {"held": each.held, "alarm": each.alarms}
+    return {
+        "region": text_of(each.region),
+        "answers": each.answers,
+        **{name: None if np.isnan(value) else round(value, 4) for name, value in shares.items()},
+        "evidence": round(max(each.low, each.loud), 2),
+        "example": each.example,
+    }
+
+
+INTRODUCTION = f"""\
+Command: `foldless benchmark truth`. Situations are drawn at random: rows, columns, cells, structure, classifier,
+penalty, pipeline and question; the truth is known by construction. Held: share of 90 % intervals that hold it. Alarm:
+where there is nothing to find, share of answers that find something (nominally 5 %). Counted are answers without a
+caution of their own. A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} % hold
+the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
+({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
+line here. An example is run again with `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
+
+
+def page(summary: dict[str, Any]) -> Page:
+    """The report."""
+    blocks: list[Block] = [Text(INTRODUCTION), Text(_counted(summary))]
+    parts = {
+        "Condemned regions": "condemned",
+        "The regions that look worst": "worst",
+        "By question": "questions",
+        "Cautions: answers with one reason for caution alone": "doubts",
+    }
+    for title, name in parts.items():
+        blocks += [Heading(title), _table(summary[name])]
+    blocks += [Text(f"Crashed: {escaped(text)}") for text in summary["crashed"]]
+    return Page("Where the answers miss the truth", blocks)
+
+
+def _counted(summary: dict[str, Any]) -> str:
+    answered = summary["at_large"] - summary["refused"]
+    plain, doubted = summary["all"], summary["with_caution"]
+    return (
+        f"{summary['situations']} situations, {summary['at_large']} of them drawn at large: {summary['refused']} "
+        f"refused in words, {len(summary['crashed'])} crashed, {summary['cautions']} of {answered} answered with "
+        f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. {summary['regions']} regions; "
+        f"one is condemned with an evidence above {np.log(2 * summary['regions'] / FAMILY_WISE):.1f}."
+    )
+
+
+def _said(part: dict[str, Any]) -> str:
+    return f"held {cell_text(part['held'])}, alarms {cell_text(part['alarm'])} ({part['answers']} answers)"
+
+
+def _table(rows: list[dict[str, Any]]) -> Block:
+    if not rows:
+        return Text("None.")
+    return Table(list(rows[0]), [[escaped(cell_text(value)) for value in row.values()] for row in rows], left=1)

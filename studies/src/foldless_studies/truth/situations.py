@@ -1,0 +1,197 @@
+"""Situations: rows, columns, a pipeline and a question, drawn at random, with a truth that is known by construction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foldless_studies.sampling import Floats, Labels, source
+
+# ---- What a situation is made of: factors, each at one of its levels. Frequent levels stand more than once.
+
+ROWS = {"10-20": (10, 20), "21-40": (21, 40), "41-80": (41, 80), "81-200": (81, 200), "201-1000": (201, 1000)}
+ROWS |= {"1001-5000": (1001, 5000)}
+COLUMNS = {"1-5": (1, 5), "6-30": (6, 30), "31-200": (31, 200), "201-2000": (201, 2000)}
+SHARES = {"2-10 %": (0.02, 0.1), "10-30 %": (0.1, 0.3), "30-50 %": (0.3, 0.5)}
+FACTORS: dict[str, tuple[str, ...]] = {
+    "rows": (*ROWS, "21-40", "41-80", "81-200"),
+    "columns": (*COLUMNS, "6-30"),
+    "share": (*SHARES, "30-50 %"),
+    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "rounded"),
+    "structure": ("independent", "independent", "blocks", "batches", "subjects", "gaps"),
+    "family": ("logistic", "logistic", "ridge", "svm", "lda", "l1", "kbest"),
+    "strength": ("weak penalty", "medium penalty", "strong penalty"),
+    "pipeline": ("scaler", "scaler", "plain", "minmax", "pca"),
+    "question": ("auc", "auc", "auc", "error", "compare", "search", "brier", "permutation", "classes"),
+    "effect": ("none", "weak", "strong"),
+}
+MOST_CELLS = 400_000
+SEARCHED = ("logistic", "ridge", "svm")
+# Where a question has no answer by design, or one that takes minutes, the situation is drawn again.
+FITTING: dict[str, dict[str, tuple[str, ...]]] = {
+    "brier": {"family": ("logistic", "lda")},
+    "search": {
+        "family": SEARCHED,
+        "rows": ("21-40", "41-80", "81-200"),
+        "structure": ("independent", "blocks", "gaps"),
+    },
+    "permutation": {
+        "family": ("logistic", "ridge", "svm", "lda"),
+        "effect": ("none",),
+        "structure": ("independent", "blocks"),
+    },
+    "classes": {
+        "family": ("logistic", "ridge", "svm", "lda"),
+        "structure": ("independent", "blocks", "gaps"),
+        "share": ("30-50 %",),
+    },
+}
+Levels = dict[str, str]
+Region = tuple[tuple[str, str], ...]  # levels that situations have in common
+
+
+def fits(levels: Levels) -> bool:
+    """Whether a situation makes sense: at least five rows of a class, a table that is not too large."""
+    wanted = FITTING.get(levels["question"], {})
+    least = ROWS[levels["rows"]][0] * SHARES[levels["share"]][1]
+    cells = ROWS[levels["rows"]][0] * COLUMNS[levels["columns"]][0]
+    return least >= 5 and cells <= MOST_CELLS and all(levels[name] in allowed for name, allowed in wanted.items())
+
+
+def belongs(levels: Levels, region: Region) -> bool:
+    """Whether a situation is part of a region."""
+    return all(levels[factor] == level for factor, level in region)
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Situation number `index` of a run, drawn from a region; the empty one is everything."""
+
+    seed: int
+    index: int
+    region: Region = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.index}:" + ";".join(f"{factor}={level}" for factor, level in self.region)
+
+    @cached_property
+    def levels(self) -> Levels:
+        return next(levels for levels in self._drawn() if belongs(levels, self.region) and fits(levels))
+
+    def _drawn(self) -> Iterator[Levels]:
+        rng, given = source(self.seed, "situation", self.index), dict(self.region)
+        while True:
+            drawn = {factor: str(rng.choice(levels)) for factor, levels in FACTORS.items()}
+            yield drawn | given
+
+    def data(self) -> Data:
+        """The rows, and where others like them come from."""
+        return Data.of(self.levels, source(self.seed, "data", self.index))
+
+
+# ---- The rows.
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Training rows, and the law that new rows come from.
+
+    Normal columns, shifted by class along some of them, are turned into cells of the wanted kind, column by column.
+    """
+
+    levels: Levels
+    X: Floats
+    y: Labels
+    groups: Any
+    shifts: Floats  # (classes, P)
+    batches: Floats  # (B, P)
+    rates: Floats  # (P,): how rare the ones of rare columns are
+
+    @classmethod
+    def of(cls, levels: Levels, rng: np.random.Generator) -> Data:
+        n, p = _between(ROWS[levels["rows"]], rng), _between(COLUMNS[levels["columns"]], rng)
+        p = min(p, MOST_CELLS // n)
+        classes = 3 if levels["question"] == "classes" else 2
+        batches = rng.normal(size=(3, p)) if levels["structure"] == "batches" else np.zeros((1, p))
+        law = cls(
+            levels,
+            np.empty((0, p)),
+            np.empty(0, np.int64),
+            None,
+            _shifts(levels, classes, p, n, rng),
+            batches,
+            rng.uniform(0.02, 0.1, p),
+        )
+        return law._with_rows(n, rng)
+
+    def _with_rows(self, n: int, rng: np.random.Generator) -> Data:
+        share = float(rng.uniform(*SHARES[self.levels["share"]]))
+        classes, smallest = len(self.shifts), max(5, round(share * n))
+        counts = [n - smallest, smallest] if classes == 2 else [n - 2 * (n // 3), n // 3, n // 3]
+        y = np.repeat(np.arange(classes), np.maximum(counts, 5))
+        groups = None
+        if self.levels["structure"] == "subjects":
+            # Between one and four rows of a subject, one after the other.
+            groups = np.repeat(np.arange(y.size), rng.integers(1, 5, y.size))[: y.size]
+            y = y[_first_of(groups)]
+        # Rows come in no order: their neighbours in the file tell nothing.
+        order = rng.permutation(y.size)
+        y, groups = y[order], None if groups is None else groups[order]
+        return Data(self.levels, self.rows(y, rng, groups), y, groups, self.shifts, self.batches, self.rates)
+
+    def rows(self, y: Labels, rng: np.random.Generator, groups: Any = None) -> Floats:
+        """New rows of these classes."""
+        p = self.shifts.shape[1]
+        Z = rng.normal(size=(y.size, p))
+        if self.levels["structure"] == "blocks":
+            Z = 0.6 * Z + 0.8 * np.repeat(rng.normal(size=(y.size, -(-p // 5))), 5, axis=1)[:, :p]
+        if self.levels["structure"] == "subjects":
+            codes = np.arange(y.size) if groups is None else groups
+            Z = 0.6 * Z + 0.8 * rng.normal(size=(int(codes.max()) + 1, p))[codes]
+        Z = Z + self.shifts[y] + self.batches[rng.integers(len(self.batches), size=y.size)]
+        X = _cells(self.levels["cells"], Z, self.rates)
+        if self.levels["structure"] == "gaps":
+            X[rng.random(X.shape) < 0.1] = np.nan
+        return X
+
+
+def _between(ends: tuple[int, int], rng: np.random.Generator) -> int:
+    """A whole number between two ends, evenly on a logarithmic scale."""
+    return round(float(np.exp(rng.uniform(*np.log(ends)))))
+
+
+def _first_of(groups: Any) -> Any:
+    """For each row the first row of its group; rows of a group stand together."""
+    return np.searchsorted(groups, groups)
+
+
+def _shifts(levels: Levels, classes: int, p: int, n: int, rng: np.random.Generator) -> Floats:
+    """How far each class is shifted: not at all, or so that a classifier of n rows finds something."""
+    if levels["effect"] == "none":
+        return np.zeros((classes, p))
+    distance = {"weak": 1.0, "strong": 2.2}[levels["effect"]] * (1 + 0.5 * (p / n) ** 0.25)
+    used = rng.permutation(p)[: max(1, int(p * rng.choice([0.05, 0.3, 1.0])))]
+    shifts = np.zeros((classes, p))
+    shifts[:, used] = rng.normal(size=(classes, used.size))
+    shifts -= shifts.mean(axis=0)
+    return np.asarray(shifts * distance / max(float(np.linalg.norm(shifts[1] - shifts[0])), 1e-9))
+
+
+def _cells(kind: str, Z: Floats, rates: Floats) -> Floats:
+    """Normal columns turned into cells of a kind, by an increasing function of each."""
+    from scipy.special import ndtr, ndtri
+
+    made: dict[str, Callable[[], Any]] = {
+        "heavy-tailed": lambda: np.sinh(1.2 * Z),
+        "skewed": lambda: np.exp(Z),
+        "binary": lambda: Z > 0,
+        "counts": lambda: np.floor(np.exp(0.8 * Z + 0.5)),
+        "rare": lambda: ndtri(1 - rates) < Z,
+        "rounded": lambda: np.round(4 * ndtr(Z)),
+    }
+    return np.asarray(made[kind](), dtype=np.float64) if kind in made else Z

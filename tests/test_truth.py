@@ -1,0 +1,100 @@
+"""The fuzzer for truth: its bets are fair, its runs can be repeated, and it finds faults that are planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import foldless as fl
+from foldless_studies.truth.questions import QUESTIONS, perform
+from foldless_studies.truth.regions import FAMILY_WISE, HELD, Ledger, figures_of, log_stake, regions, to_look_at
+from foldless_studies.truth.run import TruthSettings, page, run
+from foldless_studies.truth.situations import FACTORS, Situation, belongs, fits
+
+ENOUGH = np.log(2 * len(regions()) / FAMILY_WISE)
+
+
+@pytest.mark.parametrize("truth", [0.82, 0.9])
+def test_a_true_claim_is_seldom_lost_whenever_one_stops(truth):
+    """The stake against a true claim reaches 20 in at most one of twenty games, looked at after every round."""
+    rng = np.random.default_rng(0)
+    games = rng.random((400, 300)) < truth
+    highest = [max(log_stake(game[:k], HELD) for k in range(10, 301, 10)) for game in games]
+    assert np.mean(np.array(highest) > np.log(20)) <= 0.05
+
+
+def test_a_false_claim_is_lost_soon():
+    rng = np.random.default_rng(1)
+    assert log_stake(rng.random(200) < 0.6, HELD) > ENOUGH
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_question_has_an_outcome_and_the_same_one_again(question):
+    region = (("question", question), ("rows", "41-80"), ("columns", "6-30"))
+    index = next(k for k in range(50) if "held" in perform(Situation(0, k, region)))
+    line = perform(Situation(0, index, region))
+    assert line == perform(Situation(0, index, region))
+    assert belongs(line["levels"], region)
+    assert line["held"] is not None or line["alarm"] is not None
+
+
+def test_situations_fit_and_reach_every_level():
+    drawn = [Situation(1, k).levels for k in range(600)]
+    assert all(map(fits, drawn))
+    for factor, levels in FACTORS.items():
+        assert {each[factor] for each in drawn} == set(levels)
+
+
+@pytest.mark.parametrize("structure", ["subjects", "gaps", "batches", "blocks"])
+def test_data_are_as_their_levels_say(structure):
+    data = Situation(0, 3, (("structure", structure), ("rows", "81-200"), ("question", "auc"))).data()
+    assert np.isnan(data.X).any() == (structure == "gaps")
+    assert (data.groups is not None) == (structure == "subjects")
+    if structure == "subjects":
+        assert all(np.unique(data.y[data.groups == g]).size == 1 for g in np.unique(data.groups))
+    if data.levels["effect"] == "none":
+        assert not data.shifts.any()
+
+
+def line_of(index, region, held, levels):
+    return {"task": Situation(0, index, region).key, "levels": levels, "held": held, "alarm": None, "doubts": []}
+
+
+def test_regions_count_their_own_situations_and_those_at_large():
+    levels = Situation(0, 0).levels
+    mine, other = (
+        (("rows", levels["rows"]), ("cells", levels["cells"])),
+        (("rows", levels["rows"]), ("share", levels["share"])),
+    )
+    lines = [line_of(0, (), True, levels), line_of(1, mine, False, levels), line_of(2, other, False, levels)]
+    found = figures_of(mine, Ledger.of(lines))
+    assert (found.answers, found.held, found.example) == (2, 0.5, lines[1]["task"])
+    doubted = [{**line, "doubts": ["few rows"]} for line in lines]
+    assert figures_of(mine, Ledger.of(doubted)).answers == 0
+    bad = [line_of(k, mine, False, levels) for k in range(40)]
+    assert to_look_at(regions(), Ledger.of(bad), np.random.default_rng(0), 20).count(mine) > 10
+
+
+def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):
+    """Answers are replaced by coin tosses: what a later round looks at must depend on the earlier ones alone."""
+
+    def tossed(situation):
+        held = bool(np.random.default_rng(situation.index).random() < 0.9)
+        return line_of(situation.index, situation.region, held, situation.levels)
+
+    monkeypatch.setattr("foldless_studies.truth.run.perform", tossed)
+    settings = TruthSettings(200, 0)
+    whole = run(settings, tmp_path / "whole")
+
+    def stopping(done, total, remaining):
+        if done == 70:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(settings, tmp_path / "stopped", progress=stopping)
+    assert run(settings, tmp_path / "stopped", resume=True) == whole
+    assert (tmp_path / "stopped" / "summary.md").read_bytes() == (tmp_path / "whole" / "summary.md").read_bytes()
+    assert whole["condemned"] == []
+    assert "200 situations" in page(whole).markdown()
+    with pytest.raises(fl.InputError, match="at least 10"):
+        TruthSettings(3)
