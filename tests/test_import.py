@@ -23,7 +23,7 @@ NAMES = (
     "honest_scores", "learning_curve", "plan_sample_size", "roc_posterior", "Calibration", "Measure", "NetBenefit",
     "PrecisionRecall", "Validation", "validate", "CalibrationDisplay", "DecisionCurveDisplay",
     "PrecisionRecallPosteriorDisplay",
-    "PermutationDisplay", "PermutationTest", "permutation_test",
+    "PermutationDisplay", "PermutationTest", "permutation_test", "Decoding", "DecodingDisplay", "decode",
 )  # fmt: skip
 
 
