@@ -118,7 +118,7 @@ class DecodingDisplay(style.Display):
     def _name(self, *sides: Any) -> None:
         times = self.decoding.times
         if self.decoding.points != TIMES or not np.array_equal(self._places, times):
-            some = np.unique(np.linspace(0, times.size - 1, MOST_NAMES).astype(int))
+            some = np.arange(0, times.size, -(-times.size // MOST_NAMES))
             for side in sides:
                 side.set_ticks(some, [words.cut(str(times[k]), 12) for k in some])
 
