@@ -270,7 +270,7 @@ def test_unusable_times_are_named_before_anything_is_fitted():
 def test_families_without_a_closed_form_are_refused_by_name():
     X, y = trials(20, 3, 2)
     cases = {
-        "at time 0: .*this LogisticRegression": LogisticRegression(solver="saga", **l1()),
+        "at time 0: .*this LogisticRegression": LogisticRegression(solver="liblinear", **l1()),
         "at time 0: .*RandomForestClassifier": RandomForestClassifier(n_estimators=3),
         "ndarray cannot be fitted": np.ones(3),
         "cannot be fitted": LogisticRegression(C=-1.0),

@@ -143,8 +143,7 @@ def decode(
     model : scikit-learn classifier or Pipeline, fitted or not
         Ridge, logistic regression, LDA or squared-hinge LinearSVC.
     X : array of shape (trials, features, times), or (trials, features) with a list of column sets as `axis`
-    y : array of shape (trials,)
-        Labels of two classes.
+    y : array of shape (trials,), of two classes
     axis : int or list
         The axis of time, 1 or 2; or a list of column sets (searchlight spheres): numbers, names or masks of columns.
     groups : array of shape (trials,), optional
@@ -179,31 +178,31 @@ def decode(
     AUCPosterior(...)
     """
     labels, rng = checks.as_labels(y, pos_label=pos_label), as_rng(random_state)
-    wanted = as_count(n_permutations, "n_permutations", 1)
-    slices = Slices.of(X, axis, times)
+    wanted, slices = as_count(n_permutations, "n_permutations", 1), Slices.of(X, axis, times)
     checks.same_length(len(slices.table(0)), labels.positive.size, "X has {} trials")
     if generalise and slices.kind == SETS:
         raise InputError("generalise=True needs the same features at all points: X of shape (trials, features, times).")
     EffectPrior.checked(prior)
     relabelling = Relabelling.of(labels.positive, groups)
-    total, exhaustive = relabelling.enough(wanted)
+    total = min(1 + wanted, relabelling.count())
+    exhaustive = total == relabelling.count()
     drawn = next(batches_of(relabelling, None if exhaustive else rng, total, total))
     task = Task(model, slices, y, Options(groups, None, pos_label, prior), relabelling, drawn, generalise)
     places = range(len(slices.names))
     points = worked(task.done, places, len(places), n_jobs, as_progress(progress, "points"))
-    for warning in {(type(w), str(w)): w for point in points for w in point.warnings}.values():
+    posteriors, aucs, left_out, warnings, fits = zip(*points, strict=True)
+    for warning in {(type(w), str(w)): w for own in warnings for w in own}.values():
         warn_user(warning)
     told = as_progress(progress, "training times")
-    across = crossed([point.fitted for point in points], slices.X, n_jobs, told) if generalise else None
-    notes = _merged([point.auc.notes for point in points]) + on_relabelling(relabelling, groups, total, exhaustive)
-    aucs, counts = [point.auc for point in points], (labels.n0, labels.n1)
-    how = (exhaustive, points[0].left_out, relabelling.what)
-    return Decoding(aucs, *_compared(points), slices.names, slices.kind, *how, *counts, notes, across)
+    across = crossed(list(fits), slices.X, n_jobs, told) if generalise else None
+    notes = _merged([post.notes for post in posteriors]) + on_relabelling(relabelling, groups, total, exhaustive)
+    found, at = (list(posteriors), *_compared(np.column_stack(aucs))), (slices.names, slices.kind)
+    how = (left_out[0], relabelling.what)
+    return Decoding(*found, *at, exhaustive, *how, labels.n0, labels.n1, notes, across)
 
 
-def _compared(points: list[Point]) -> tuple[Floats, Floats, Floats]:
-    """AUCs of the true labels, the highest of each relabelling, and uncorrected p-values."""
-    aucs = np.column_stack([point.aucs for point in points])
+def _compared(aucs: Floats) -> tuple[Floats, Floats, Floats]:
+    """AUCs of the true labels, the highest of each relabelling, and uncorrected p-values; from AUCs (1 + B, T)."""
     statistic, null = aucs[0], aucs[1:]
     reached = np.count_nonzero(null >= statistic - ROUNDING, axis=0)
     return statistic, null.max(axis=1), (1 + reached) / (1 + len(null))
@@ -219,17 +218,6 @@ def _merged(notes: list[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """What is known of one point; `aucs` (1 + B,) are those of the true labels and of all relabellings."""
-
-    auc: AUCPosterior
-    aucs: Floats
-    left_out: str
-    warnings: tuple[FoldlessWarning, ...]
-    fitted: Fitted | None
-
-
-@dataclass(frozen=True, eq=False)
 class Task:
     """The classifier, the tables of all points, and the relabellings that they share."""
 
@@ -241,8 +229,11 @@ class Task:
     labels: Bools
     generalise: bool
 
-    def done(self, k: int) -> Point:
-        """Fit the classifier at one point, judge it, and train it on all relabellings; errors name the point."""
+    def done(self, k: int) -> tuple[AUCPosterior, Floats, str, tuple[FoldlessWarning, ...], Fitted | None]:
+        """Fit the classifier at one point, judge it, and train it on all relabellings; errors name the point.
+
+        The AUCs (1 + B,) are those of the true labels and of all relabellings.
+        """
         try:
             analysis = self._analysed(self.slices.table(k))
             fit = fit_for(Training.of(analysis.view), self.relabelling)
@@ -250,7 +241,7 @@ class Task:
             aucs = np.concatenate([fit.auc(self.labels[start : start + fit.chunk]) for start in starts])
             steps = dismantled(analysis.estimator)[0]
             fitted = Fitted(steps, fit, self.labels[0]) if self.generalise else None
-            return Point(analysis.auc, aucs, left_out_by(fit), analysis.warnings, fitted)
+            return analysis.auc, aucs, left_out_by(fit), analysis.warnings, fitted
         except (InputError, EstimatorError) as err:
             kind = InputError if isinstance(err, InputError) else EstimatorError
             raise kind(f"at {self.slices.kind[:-1]} {self.slices.names[k]}: {err}") from err

@@ -69,11 +69,6 @@ class Relabelling:
         """How many distinct relabellings there are, the observed one included."""
         return prod(comb(rows.size, int(self.positive[rows].sum())) for rows in self.blocks)
 
-    def enough(self, wanted: int) -> tuple[int, bool]:
-        """How many relabellings to use, the observed one included, and whether these are all that there are."""
-        exhaustive = self.count() - 1 <= wanted
-        return (self.count() if exhaustive else 1 + wanted), exhaustive
-
     def drawn(self, rng: np.random.Generator, n: int) -> Bools:
         """n random relabellings, shape (n, N)."""
         out = np.empty((n, self.positive.size), dtype=np.bool_)

@@ -64,10 +64,8 @@ class DecodingDisplay(style.Display):
         """Draw a `Decoding`; the rest as in `plot`."""
         return cls(style.of_kind(decoding, Decoding, "foldless.decode"), level, alpha).plot(ax, **kwargs)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Written under the axes."""
-        return self.decoding.notes
+    def __post_init__(self) -> None:
+        self.notes = self.decoding.notes
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:
         """Draw on `ax` or on new axes; `kwargs` are passed to ``ax.plot`` for the line. Returns the display."""
@@ -100,8 +98,8 @@ class DecodingDisplay(style.Display):
             raise InputError("there is no generalisation to draw: decode with generalise=True.")
         reach = max(0.1, float(np.abs(across - 0.5).max()))
         with self._axes(ax, 5.2, 4.4) as axes:
-            look = {"cmap": "RdBu_r", "vmin": 0.5 - reach, "vmax": 0.5 + reach, **kwargs}
-            self.image_ = axes.pcolormesh(edges, edges, across, **look)
+            kwargs = {"cmap": "RdBu_r", "vmin": 0.5 - reach, "vmax": 0.5 + reach, **kwargs}
+            self.image_ = axes.pcolormesh(edges, edges, across, **kwargs)
             self.figure_.colorbar(self.image_, ax=axes, label="AUC of left-out trials")
             axes.plot(edges[[0, -1]], edges[[0, -1]], **style.DASHED)
             axes.set(aspect="equal", xlabel="testing time", ylabel="training time")
