@@ -146,19 +146,19 @@ def test_groups_of_one_trial_are_none():
 
 
 def test_family_wise_error_and_detection():
-    """40 null samples of 6 dependent times: one p-value or more at or below 0.1 in about a tenth. With signal, most."""
+    """40 null samples of 4 dependent times: one p-value or more at or below 0.1 in about a tenth. With signal, most."""
     false, right = 0, 0
     for seed in range(40):
-        X, y = trials(20, 3, 6, seed=seed)
+        X, y = trials(20, 3, 4, seed=seed)
         X += 0.7 * np.random.default_rng([seed, 1]).normal(size=(20, 3, 1))  # times of one trial resemble each other
         false += bool(fl.decode(RidgeClassifier(), X, y, n_permutations=39, random_state=seed).significant(0.1).any())
         if seed < 10:
-            X[:, :, 3:] += 2.0 * y[:, None, None]
+            X[:, :, 2:] += 2.0 * y[:, None, None]
             found = fl.decode(RidgeClassifier(), X, y, n_permutations=39, random_state=seed).significant(0.1)
-            right += int(found[3:].sum())
-            assert found[:3].sum() <= 1
+            right += int(found[2:].sum())
+            assert found[:2].sum() <= 1
     assert 1 <= false <= 9  # 4 are expected; more than 9 have probability 0.005
-    assert right >= 24  # of 30
+    assert right >= 16  # of 20
 
 
 # ---- Temporal generalisation
@@ -176,25 +176,25 @@ EXACT = [
 @pytest.mark.parametrize(("model", "features"), EXACT, ids=str)
 def test_generalisation_is_that_of_refits(model, features):
     """Ridge and LDA: pair by pair, with fewer columns than rows and with more."""
-    X, y = trials(10, features, 3, shift=0.6)
-    X[3, :, 2] = X[8, :, 2]  # a tie at one time alone
+    X, y = trials(10, features, 2, shift=0.6)
+    X[np.argmin(y), :, 1] = X[np.argmax(y), :, 1]  # a tie at one time alone
     decoding = fl.decode(model, X, y, n_permutations=1, generalise=True)
     np.testing.assert_allclose(decoding.generalisation, crossed_pairs(model, X, y), atol=1e-8)
     np.testing.assert_allclose(np.diag(decoding.generalisation), decoding.statistic, atol=1e-12)
-    honest = fl.auc_posterior(clone(model).fit(X[..., 1], y), X[..., 1], y)
-    assert decoding.generalisation[1, 1] == pytest.approx(honest.details["pair_auc"], abs=1e-9)
+    honest = fl.auc_posterior(clone(model).fit(X[..., 0], y), X[..., 0], y)
+    assert decoding.generalisation[0, 0] == pytest.approx(honest.details["pair_auc"], abs=1e-9)
 
 
 NEWTON = [
-    LogisticRegression(C=0.3, tol=1e-8),
-    LogisticRegression(class_weight="balanced", tol=1e-8),
-    LinearSVC(C=0.1, tol=1e-8, dual=False),
-    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3),
+    (LogisticRegression(C=0.3, tol=1e-6), 4),
+    (LogisticRegression(class_weight="balanced", tol=1e-6), 4),
+    (LinearSVC(C=0.1, tol=1e-6, dual=False), 4),
+    (LinearSVC(C=0.1, tol=1e-6, dual=False), 60),
+    (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.3), 60),
 ]
 
 
-@pytest.mark.parametrize("features", [4, 60])
-@pytest.mark.parametrize("model", NEWTON, ids=str)
+@pytest.mark.parametrize(("model", "features"), NEWTON, ids=str)
 def test_generalisation_by_newton_steps_comes_close_to_refits(model, features):
     X, y = trials(40, features, 2, shift=0.3)
     decoding = fl.decode(model, X, y, n_permutations=1, generalise=True)
@@ -211,7 +211,7 @@ def test_generalisation_with_groups_is_exact_for_ridge():
 
 
 def test_steps_of_the_training_time_are_applied_at_the_other_times():
-    X, y = trials(20, 6, 2, shift=0.8)
+    X, y = trials(12, 6, 2, shift=0.8)
     model = make_pipeline(StandardScaler(), PCA(3), RidgeClassifier())
     decoding = fl.decode(model, X, y, n_permutations=1, generalise=True)
     fitted = clone(model).fit(X[..., 0], y)

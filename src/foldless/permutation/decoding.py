@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -209,9 +208,10 @@ def _compared(aucs: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _merged(notes: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Each note once, with the number of points that it does not apply to all of them."""
-    counts = Counter(note for own in notes for note in dict.fromkeys(own))
-    return tuple(n if k == len(notes) else f"{k} of {len(notes)} points: {n}" for n, k in counts.items())
+    """Notes that all points share, and how many have others."""
+    shared = tuple(note for note in dict.fromkeys(notes[0]) if all(note in own for own in notes))
+    n = sum(bool(set(own) - set(shared)) for own in notes)
+    return (*shared, f"{n} of {len(notes)} points have notes of their own: see auc[k].notes.") if n else shared
 
 
 # ---- The work at one point.
