@@ -28,9 +28,6 @@ from foldless.results.auc import AUCPosterior, ShownAsCard
 TIMES, SETS = "times", "column sets"  # kinds of points
 
 
-# ---- The result.
-
-
 @dataclass(frozen=True, eq=False)
 class Decoding(ShownAsCard):
     """One classifier per point (a time, or a set of columns): how good each is on new trials, and which beat chance.
@@ -110,9 +107,6 @@ class Decoding(ShownAsCard):
             f"{self.times[best]}: AUC {words.estimate(self.auc[best].mean, *self.auc[best].interval())}, "
             f"p={self.p_values[best]:.4g}; {self.null.size} relabellings of {self.permuted})"
         )
-
-
-# ---- The question.
 
 
 def decode(
@@ -214,9 +208,6 @@ def _merged(notes: list[tuple[str, ...]]) -> tuple[str, ...]:
     return (*shared, f"{n} of {len(notes)} points have notes of their own: see auc[k].notes.") if n else shared
 
 
-# ---- The work at one point.
-
-
 @dataclass(frozen=True, eq=False)
 class Task:
     """The classifier, the tables of all points, and the relabellings that they share."""
@@ -254,9 +245,6 @@ class Task:
         except Exception as err:
             raise EstimatorError(f"{type(self.model).__name__} cannot be fitted ({words.one_line(str(err))}).") from err
         return analysed(fitted, table, self.y, self.options, closed_form=True)
-
-
-# ---- The tables of the points.
 
 
 @dataclass(frozen=True, eq=False)
