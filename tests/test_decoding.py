@@ -262,8 +262,8 @@ def test_unusable_times_are_named_before_anything_is_fitted():
     X[:, :, :2] = 7.0
     with pytest.raises(fl.InputError, match=r"same values in all trials at 2 of 5 times \(-0.2, -0.1\)"):
         fl.decode(RidgeClassifier(), X, y, times=times)
-    X[4, 1, 3] = np.nan
-    with pytest.raises(fl.InputError, match=r"NaN or infinity at 1 of 5 times \(0.1\)"):
+    X[4, 1, 3], X[:2, 0, 4] = np.nan, np.inf
+    with pytest.raises(fl.InputError, match=r"NaN or infinity at 2 of 5 times \(0.1, 0.2\)"):
         fl.decode(RidgeClassifier(), X, y, times=times)
 
 

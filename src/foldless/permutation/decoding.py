@@ -274,7 +274,8 @@ class Slices:
         return np.ascontiguousarray(part.toarray() if checks.is_sparse(part) else part, dtype=np.float64)
 
     def _checked(self) -> Slices:
-        widths = np.array([np.ptp(self.table(k), axis=0).max() for k in range(len(self.names))])
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            widths = np.array([np.ptp(self.table(k), axis=0).max() for k in range(len(self.names))])
         for bad, what in ((~np.isfinite(widths), "NaN or infinity"), (widths == 0, "the same values in all trials")):
             if bad.any():
                 which = f"{bad.sum()} of {bad.size} {self.kind} ({words.listed(self.names[bad])})"
