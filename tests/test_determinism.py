@@ -30,6 +30,7 @@ X, Y = make_classification(60, 6, n_informative=3, flip_y=0.2, random_state=0)
 X3, Y3 = make_classification(60, 6, n_informative=4, n_classes=3, flip_y=0.1, random_state=1)
 MODEL = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
 OTHER = RidgeClassifier().fit(X, Y)
+TRIALS = X.reshape(60, 2, 3)  # trials, features, times
 THREE = LogisticRegression().fit(X3, Y3)
 FOREST = RandomForestClassifier(5).fit(X, Y)  # no seed of its own
 LEVELS = np.linspace(0.0, 1.0, 11)
@@ -108,6 +109,7 @@ CALLS = {
     "plan_sample_size": lambda: (fl.plan_sample_size(0.8, 0.05), fl.plan_sample_size(0.8, above=0.7)),
     "learning_curve": lambda: tuple(post.mean for post in fl.learning_curve(MODEL, X, Y).posteriors),
     "permutation_test": lambda: tuple(fl.permutation_test(MODEL, X, Y, 50).null),
+    "decode": lambda: tuple(fl.decode(MODEL, TRIALS, Y, n_permutations=50).null),
     "FoldlessSearch": searched,
     "FoldlessSearch, fits of its own": lambda: searched(grid=TWO_KINDS),
     "auc_scorer": lambda: (fl.auc_scorer(MODEL, X, Y),),
@@ -133,6 +135,7 @@ CALLS = {
     ),
     "LearningCurveDisplay": lambda: drawn(lambda: fl.LearningCurveDisplay.from_estimator(MODEL, X, Y)),
     "PermutationDisplay": lambda: drawn(lambda: fl.PermutationDisplay.from_estimator(MODEL, X, Y, n_permutations=50)),
+    "DecodingDisplay": lambda: drawn(lambda: fl.DecodingDisplay.from_estimator(MODEL, TRIALS, Y, n_permutations=50)),
     "PairwiseAUCDisplay": lambda: drawn(lambda: fl.PairwiseAUCDisplay.from_estimator(THREE, X3, Y3)),
     "SearchDisplay": lambda: drawn(
         lambda: fl.SearchDisplay.from_estimator(fl.FoldlessSearch(RidgeClassifier(), GRID).fit(X, Y))
@@ -146,6 +149,7 @@ CALLS = {
 }
 JOBS = {
     "permutation_test": lambda jobs: tuple(fl.permutation_test(MODEL, X, Y, 600, n_jobs=jobs).null),
+    "decode": lambda jobs: tuple(fl.decode(MODEL, TRIALS, Y, n_permutations=50, n_jobs=jobs).null),
     "FoldlessSearch": lambda jobs: searched(jobs, TWO_KINDS),
     "cv_auc": lambda jobs: (float(folds.cv_auc(OTHER, X, Y, repeats=2, n_jobs=jobs)),),
     "bootstrap632plus_auc": lambda jobs: (

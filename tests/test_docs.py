@@ -14,7 +14,7 @@ import foldless as fl
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-OTHERS = {"mlxtend", "baycomp", "confidenceinterval", "skore"}
+OTHERS = {"mlxtend", "baycomp", "confidenceinterval", "skore", "mne"}
 
 
 def _tool(name: str) -> ModuleType:
@@ -66,7 +66,7 @@ def test_code_of_other_packages_was_run(package):
     shown = [block for text in TEXTS.values() for block in run_pages.blocks(text) if package in block.needs]
     assert shown
     if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed: its block in docs/guides/beside.md was not run")
+        pytest.skip(f"{package} is not installed: its block in the guides was not run")
     assert not any(package in block.missing for block in shown)
 
 

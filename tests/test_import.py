@@ -25,6 +25,7 @@ NAMES = (
     "PrecisionRecallPosteriorDisplay",
     "PermutationDisplay", "PermutationTest", "permutation_test", "error_posterior_from_scores",
     "roc_posterior_from_scores",
+    "Decoding", "DecodingDisplay", "decode",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -149,6 +150,9 @@ def test_a_finished_search_is_an_estimator_for_the_other_functions(data):
     posterior = fl.auc_posterior(search, X, y)
     assert posterior.mean == pytest.approx(search.best_score_, abs=1e-9)
     assert "FoldlessSearch chose among candidates" in posterior.notes[0]
+    assert "its posterior_ accounts for it" in posterior.notes[0]
+    grid = GridSearchCV(LogisticRegression(), {"C": C}, cv=2).fit(X, y)
+    assert "FoldlessSearch(...).posterior_ accounts for it" in fl.auc_posterior(grid, X, y).notes[0]
 
 
 # ---- the rule

@@ -25,6 +25,7 @@ _NAMES = {
     "laws.moments": "ScoreStats",
     "laws.prior": "Prior",
     "permutation.answer": "PermutationTest permutation_test",
+    "permutation.decoding": "Decoding decode",
     "plan.learning": "LearningCurve learning_curve",
     "plan.sample_size": "SamplePlan plan_sample_size",
     "results.auc": "AUCPosterior",
@@ -40,6 +41,7 @@ _NAMES = {
     "search.meta": "FoldlessSearch auc_scorer",
     "show.auc": "AUCPosteriorDisplay PairwiseAUCDisplay",
     "show.comparison": "ComparisonDisplay LearningCurveDisplay",
+    "show.decoding": "DecodingDisplay",
     "show.permutation": "PermutationDisplay",
     "show.report.run": "Report report",
     "show.roc": "ROCPosteriorDisplay",
@@ -85,6 +87,8 @@ if TYPE_CHECKING:
     from foldless.laws.prior import Prior as Prior
     from foldless.permutation.answer import PermutationTest as PermutationTest
     from foldless.permutation.answer import permutation_test as permutation_test
+    from foldless.permutation.decoding import Decoding as Decoding
+    from foldless.permutation.decoding import decode as decode
     from foldless.plan.learning import LearningCurve as LearningCurve
     from foldless.plan.learning import learning_curve as learning_curve
     from foldless.plan.sample_size import SamplePlan as SamplePlan
@@ -105,6 +109,7 @@ if TYPE_CHECKING:
     from foldless.show.auc import PairwiseAUCDisplay as PairwiseAUCDisplay
     from foldless.show.comparison import ComparisonDisplay as ComparisonDisplay
     from foldless.show.comparison import LearningCurveDisplay as LearningCurveDisplay
+    from foldless.show.decoding import DecodingDisplay as DecodingDisplay
     from foldless.show.permutation import PermutationDisplay as PermutationDisplay
     from foldless.show.report.run import Report as Report
     from foldless.show.report.run import report as report

@@ -215,6 +215,20 @@ def permutation_test(test: Any) -> str:
     return card(title, f"p = {test.p_value:.2g}", facts, picture=picture, notes=test.notes, remark=remark)
 
 
+def decoding(result: Any) -> str:
+    """A `Decoding`: where the labels can be told, and the best point."""
+    best, spans = int(np.argmax(result.statistic)), [" to ".join(map(str, dict.fromkeys(s))) for s in result.spans()]
+    facts = {
+        "p ≤ 0.05 at": words.first_few(spans) or "none",
+        "best": f"{result.times[best]}: AUC {_estimate(result.auc[best])}, p = {result.p_values[best]:.2g}",
+        "relabellings": f"{'all' if result.exhaustive else 'random'} {result.null.size:,}, of {result.permuted}",
+        "trials": f"{result.n1} positive, {result.n0} negative",
+    }
+    figure = f"{int(result.significant().sum())} of {len(result.auc)} {result.points}"
+    remark = "p-values are corrected for the number of points by the highest AUC of all points under each relabelling."
+    return card("Where do the labels show?", figure, facts, notes=result.notes, remark=remark)
+
+
 def sample_plan(plan: Any) -> str:
     """A `SamplePlan`: the rows needed, and what they achieve."""
     level = words.percent(plan.level)

@@ -374,7 +374,9 @@ def _as_vector(w: Any, X: Any) -> Floats:
 
 
 def _note_on_search(search: Any) -> str:
-    return f"{type(search).__name__} chose among candidates by looking at y; that choice is not accounted for."
+    name = type(search).__name__
+    instead = "its posterior_ accounts" if name == "FoldlessSearch" else "FoldlessSearch(...).posterior_ accounts"
+    return f"{name} chose among candidates by looking at y; that choice is not accounted for here: {instead} for it."
 
 
 def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:

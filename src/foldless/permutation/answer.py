@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
@@ -23,6 +23,7 @@ from foldless.results.auc import ShownAsCard
 from foldless.tables import refuse_stream
 
 ROUNDING = 1e-10  # AUCs this close are equal: both are shares of pairs
+Work = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,29 +148,28 @@ def permutation_test(
     """
     refuse_stream(X, y, "permutation_test", on_host=True)
     wanted, told = as_count(n_permutations, "n_permutations", 1), as_progress(progress, "permutations")
-    rng, view = _rng(random_state), take_apart(model, X, y)
+    rng, view = as_rng(random_state), take_apart(model, X, y)
     for doubt in view.doubts:
         warn_user(doubt, TrustWarning)
     relabelling = Relabelling.of(view.labels.positive, groups)
     fit = fit_for(Training.of(view), relabelling)
-    exhaustive = relabelling.count() - 1 <= wanted
-    total = relabelling.count() if exhaustive else 1 + wanted
-    batches = _batches(relabelling, None if exhaustive else rng, total, fit.chunk)
-    aucs = _tested(fit, batches, total, n_jobs, told)
-    left_out = "groups" if relabelling.what != ROWS else "pairs" if fit.uses_pairs else "rows"
-    notes = view.notes + _on_count(total, exhaustive)
+    total = min(1 + wanted, relabelling.count())
+    exhaustive = total == relabelling.count()
+    batches = batches_of(relabelling, None if exhaustive else rng, total, fit.chunk)
+    aucs = np.concatenate(worked(fit.auc, batches, total, n_jobs, told, np.size))
+    notes = view.notes + on_relabelling(relabelling, groups, total, exhaustive)
     counts = view.labels.n0, view.labels.n1
-    return PermutationTest(float(aucs[0]), aucs[1:], exhaustive, left_out, relabelling.what, *counts, notes)
+    return PermutationTest(float(aucs[0]), aucs[1:], exhaustive, left_out_by(fit), relabelling.what, *counts, notes)
 
 
-def _rng(random_state: Any) -> np.random.Generator:
+def as_rng(random_state: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as err:
         raise InputError(f"random_state must be None, a seed or a generator, got {random_state!r}.") from err
 
 
-def _batches(relabelling: Relabelling, rng: np.random.Generator | None, total: int, chunk: int) -> Iterator[Bools]:
+def batches_of(relabelling: Relabelling, rng: np.random.Generator | None, total: int, chunk: int) -> Iterator[Bools]:
     """Batches of labels, the true ones first; all that there are without a generator."""
     others = relabelling.all_others() if rng is None else None
     first = relabelling.positive[None]
@@ -180,29 +180,38 @@ def _batches(relabelling: Relabelling, rng: np.random.Generator | None, total: i
         first = first[:0]
 
 
-def _tested(fit: SharedFit | OwnFits, batches: Iterator[Bools], total: int, n_jobs: Any, progress: Any) -> Floats:
-    """AUCs of all relabellings, in order; progress is told after every batch."""
+def worked(work: Work, items: Iterable[Any], total: int, n_jobs: Any, told: Any, size: Work = lambda _: 1) -> list[Any]:
+    """`work` done on all items, in order; progress is told after every one how much of `total` is done."""
     from joblib import Parallel, delayed, effective_n_jobs
 
     alone = effective_n_jobs(n_jobs) == 1
     threads = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    parts = map(fit.auc, batches) if alone else threads(delayed(fit.auc)(labels) for labels in batches)
-    out: list[Floats] = []
+    parts = map(work, items) if alone else threads(delayed(work)(item) for item in items)
+    out: list[Any] = []
     done, start = 0, monotonic()
     try:
         for part in parts:
             out.append(part)
-            done += part.size
-            if progress is not None:
-                progress(done, total, (monotonic() - start) / done * (total - done))
+            done += size(part)
+            if told is not None:
+                told(done, total, (monotonic() - start) / done * (total - done))
     finally:
-        if isinstance(progress, Bar):
-            progress.close()
-    return np.concatenate(out)
+        if isinstance(told, Bar):
+            told.close()
+    return out
 
 
-def _on_count(total: int, exhaustive: bool) -> tuple[str, ...]:
+def left_out_by(fit: SharedFit | OwnFits) -> str:
+    """What a fit lacks of the rows that it scores."""
+    return "groups" if fit.units is not None else "pairs" if fit.uses_pairs else "rows"
+
+
+def on_relabelling(relabelling: Relabelling, groups: Any, total: int, exhaustive: bool) -> tuple[str, ...]:
+    """Notes on groups that are none, and on how small a p-value can become."""
+    notes: tuple[str, ...] = ()
+    if groups is not None and relabelling.what == ROWS:
+        notes = ("every group has one row, so rows were treated as independent.",)
     if not exhaustive:
-        return ()
+        return notes
     lowest = f": no p-value below {1 / total:.2g} is possible" if total <= 100 else ""
-    return (f"there are {words.counted(total, 'distinct relabelling')}, and each was used once{lowest}.",)
+    return (*notes, f"there are {words.counted(total, 'distinct relabelling')}, and each was used once{lowest}.")

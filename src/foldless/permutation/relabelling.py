@@ -24,8 +24,8 @@ FEWEST = 2  # of each class: with one left out, one must stay
 class Relabelling:
     """Labels, and what may be exchanged if they say nothing about the rows.
 
-    `codes` is the group of each row, its own number without groups. Labels that are constant within every group move
-    with their groups; labels that vary within every group are exchanged inside of it.
+    `codes` is the group of each row, its own number without groups; groups of one row each are none. Labels that are
+    constant within every group move with their groups; labels that vary within every group are exchanged inside of it.
     """
 
     positive: Bools
@@ -39,6 +39,8 @@ class Relabelling:
             _refuse_few(positive, "rows")
             return cls(positive, np.arange(positive.size), ROWS)
         codes = group_codes(groups, positive.size)
+        if codes.max() + 1 == positive.size:
+            return cls.of(positive, None)
         share = np.bincount(codes, weights=positive) / np.bincount(codes)
         mixed = (share > 0) & (share < 1)
         if not mixed.any():

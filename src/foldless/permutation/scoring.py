@@ -18,6 +18,7 @@ from foldless.checks import Floats, is_sparse
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, build_design, inverse_root
 from foldless.honest.families import MAX_SHRINKAGE, Loss, Objective, SquaredLoss, class_weights, describe, shrinkage
+from foldless.honest.removal import LocalModel
 from foldless.honest.scaling import MIN_DETERMINANT
 from foldless.model.view import LinearView
 from foldless.permutation.relabelling import ROWS, Relabelling
@@ -58,6 +59,7 @@ class Training:
     balanced: bool
     shrinkage: float
     n_columns: int
+    constant: float
 
     @classmethod
     def of(cls, view: LinearView) -> Training:
@@ -69,7 +71,7 @@ class Training:
         factor = shares[first] * (view.codes.size / view.counts[first] if balanced else 1.0)
         strength = float(objective.loss.weight[0]) / factor
         free, n_columns = objective.free_intercept, int(view.X.shape[1])
-        about = (type(objective.loss), strength, objective.lam, shares, balanced, q, n_columns)
+        about = (type(objective.loss), strength, objective.lam, shares, balanced, q, n_columns, objective.constant)
         return cls(view.X, _rows(objective), free, *about)
 
     @property
@@ -121,13 +123,13 @@ class Training:
 def _objective(view: LinearView) -> Objective:
     if view.estimator is None:
         raise EstimatorError(
-            "permutation_test needs the classifier and all that it learned from y: weights alone, or a step that saw y "
+            "permuted labels need the classifier and all that it learned from y: weights alone, or a step that saw y "
             f"(such as a selection of columns), cannot be trained on other labels. {WAY_OUT.capitalize()}."
         )
     objective = describe(view)
     if objective is None:
         raise EstimatorError(
-            f"permutation_test has no closed form for this {type(view.estimator).__name__}: {WAY_OUT}."
+            f"permuted labels have no closed form for this {type(view.estimator).__name__}: {WAY_OUT}."
         )
     if objective.lam == 0 and not isinstance(objective.loss, SquaredLoss):
         raise EstimatorError(
@@ -169,14 +171,28 @@ def _rows(objective: Objective) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Influence:
-    """G = A H^-1 A' of some fits (B or 1): its diagonal and row sums (B, N), and blocks of it."""
+    """Of slopes of the rows on their scores, in some fits (B or 1): diagonal and column sums (B, N), and blocks.
+
+    That of the rows that were trained on is G = A H^-1 A'; for the same rows at another time it is not symmetric.
+    """
 
     diagonal: Floats
     sums: Floats
     block: Callable[[Ints], Floats]
 
 
-def left_out_scores(z: Floats, g: Floats, D: Floats, G: Influence, units: tuple[Ints, ...] | None) -> Floats:
+def left_out_slopes(g: Floats, D: Floats, G: Influence, units: tuple[Ints, ...] | None) -> Floats:
+    """u (B, N) of each row when it, or its unit, leaves: (I - D G_SS) u_S = g_S."""
+    if units is None:
+        return np.asarray(g / (1.0 - np.minimum(G.diagonal * D, MAX_LEVERAGE)))
+    out, weight = np.empty(g.shape), np.broadcast_to(D, (len(D), g.shape[1]))
+    for rows in units:
+        inverse = np.linalg.inv(np.eye(rows.size) - weight[:, rows, None] * G.block(rows))
+        out[:, rows] = np.matmul(inverse, g[:, rows, None])[:, :, 0]
+    return out
+
+
+def left_out_scores(z: Floats, u: Floats, G: Influence, units: tuple[Ints, ...] | None) -> Floats:
     """Score of each row (B, N) without it or its unit, less the mean score of the rows that stay.
 
     The mean is that of the same fit. Without it, a row that leaves would move the intercept away from its own class,
@@ -184,15 +200,12 @@ def left_out_scores(z: Floats, g: Floats, D: Floats, G: Influence, units: tuple[
     """
     N, total = z.shape[1], z.sum(axis=1, keepdims=True)
     if units is None:
-        u = g / (1.0 - np.minimum(G.diagonal * D, MAX_LEVERAGE))
         return np.asarray(z + G.diagonal * u - (total - z + u * (G.sums - G.diagonal)) / (N - 1))
     out = np.empty(z.shape)
     for rows in units:
-        block, weight = G.block(rows), np.broadcast_to(D, (len(D), N))[:, rows]
-        inverse = np.linalg.inv(np.eye(rows.size) - weight[:, :, None] * block)
-        u = np.matmul(inverse, g[:, rows, None])[:, :, 0]
-        moved = np.matmul(block, u[:, :, None])[:, :, 0]
-        rest = total[:, 0] - z[:, rows].sum(axis=1) + ((G.sums[:, rows] - block.sum(axis=1)) * u).sum(axis=1)
+        block, slopes = G.block(rows), u[:, rows]
+        moved = np.matmul(block, slopes[:, :, None])[:, :, 0]
+        rest = total[:, 0] - z[:, rows].sum(axis=1) + ((G.sums[:, rows] - block.sum(axis=1)) * slopes).sum(axis=1)
         out[:, rows] = z[:, rows] + moved - rest[:, None] / (N - rows.size)
     return out
 
@@ -210,8 +223,10 @@ def rank_auc(scores: Floats, positive: Bools) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class SharedFit:
-    """Least squares with a penalty: B with G = B B', the row weight D, and a number for each distinct row."""
+    """Least squares: H^-1 = root root', B = A root with G = B B', the row weight D, a number for each distinct row."""
 
+    training: Training
+    root: Floats
     B: Floats
     D: float
     distinct: Ints
@@ -222,7 +237,7 @@ class SharedFit:
         """From the rows: one factorisation."""
         A, D = training.A, training.strength * training.shares[0]
         root = inverse_root(D * A.T @ A + np.diag(training.lam * training.penalised))
-        return cls(A @ root, D, training.distinct_rows(PAIRS_UP_TO), units)
+        return cls(training, root, A @ root, D, training.distinct_rows(PAIRS_UP_TO), units)
 
     @property
     def uses_pairs(self) -> bool:
@@ -255,8 +270,14 @@ class SharedFit:
         z = self.D * (t @ self.B) @ self.B.T
         if self.uses_pairs:
             return self._pair_auc(np.ascontiguousarray((t * (t - z)).T), np.ascontiguousarray(positive.T))
-        scores = left_out_scores(z, self.D * (z - t), np.full((1, 1), self.D), self.influence, self.units)
-        return rank_auc(scores, positive)
+        u = left_out_slopes(self.D * (z - t), np.full((1, 1), self.D), self.influence, self.units)
+        return rank_auc(left_out_scores(z, u, self.influence, self.units), positive)
+
+    def fitted(self, positive: Bools) -> tuple[Floats, Floats, LocalModel]:
+        """The fit to labels (N,): coordinates of its weights, and `root`, with the model at its optimum."""
+        t = np.where(positive, 1.0, -1.0)
+        x = self.D * (t @ self.B)
+        return self.root @ x, self.root, LocalModel(self.D * (self.B @ x - t), np.full(t.size, self.D), self.B)
 
     def _pair_auc(self, u: Floats, positive: Bools) -> Floats:
         """Share of pairs in order, from u = t (t - z), (N, B).
@@ -299,15 +320,29 @@ class OwnFits:
 
     def auc(self, positive: Bools) -> Floats:
         """AUC of each relabelling over rows, or groups, that are left out one by one."""
-        frame, weight = self.frame, np.broadcast_to(self.training.weights(positive), positive.shape)
-        loss = self.training.loss(np.where(positive, 1.0, -1.0), weight)
-        ratio = np.maximum(self.training.lams(positive), frame.floor)[:, None] / frame.lam
-        z = _descended(frame, loss, np.broadcast_to(ratio, (len(positive), 1))) @ frame.B.T
+        frame = self.frame
+        x, loss, ratio = self._minimised(positive)
+        z = x @ frame.B.T
         g, D = loss.gradient(z), loss.curvature(z)
         seen = frame.seen(D, ratio)
         diagonal, sums = np.einsum("bik,bik->bi", seen, seen), np.matmul(seen, seen.sum(axis=1)[:, :, None])[:, :, 0]
         G = Influence(diagonal, sums, lambda rows: np.matmul(seen[:, rows], seen[:, rows].transpose(0, 2, 1)))
-        return rank_auc(left_out_scores(z, g, D, G, self.units), positive)
+        return rank_auc(left_out_scores(z, left_out_slopes(g, D, G, self.units), G, self.units), positive)
+
+    def fitted(self, positive: Bools) -> tuple[Floats, Floats, LocalModel]:
+        """As for a `SharedFit`."""
+        (x,), loss, ((ratio,),) = self._minimised(positive[None])
+        A, z = self.training.A, (self.frame.B @ x)[None]
+        (g,), (D,) = loss.gradient(z), loss.curvature(z)
+        root = inverse_root((A.T * D) @ A + np.diag(ratio * self.frame.lam * self.training.penalised))
+        return self.frame.root @ x, root, LocalModel(g, D, A @ root)
+
+    def _minimised(self, positive: Bools) -> tuple[Floats, Loss, Floats]:
+        """Coordinates in the frame of every optimum, the losses, and the ratios of the penalties to the frame's."""
+        frame, weight = self.frame, np.broadcast_to(self.training.weights(positive), positive.shape)
+        loss = self.training.loss(np.where(positive, 1.0, -1.0), weight)
+        ratio = np.maximum(self.training.lams(positive), frame.floor)[:, None] / frame.lam
+        return _descended(frame, loss, np.broadcast_to(ratio, (len(positive), 1))), loss, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,6 +353,7 @@ class Frame:
     relabellings at once: H = B' diag(D) B + r S, S = I - D0 B'B the penalty, r the ratio of penalties.
     """
 
+    root: Floats
     B: Floats
     D0: float
     S: Floats
@@ -332,7 +368,7 @@ class Frame:
         floor = FLOOR * c * float(np.mean(A**2))
         lam = max(training.lam, floor)
         root = inverse_root(D0 * A.T @ A + np.diag(lam * training.penalised))
-        return cls(A @ root, D0, lam * (root.T * training.penalised) @ root, lam, floor)
+        return cls(root, A @ root, D0, lam * (root.T * training.penalised) @ root, lam, floor)
 
     def seen(self, D: Floats, ratio: Floats) -> Floats:
         """Rows of the root of G = B H^-1 B' of every relabelling, (B, N, k), in single precision where that will do."""
