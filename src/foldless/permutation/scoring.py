@@ -87,6 +87,12 @@ class Training:
         X = self.X.toarray() if is_sparse(self.X) else np.asarray(self.X)
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
 
+    @cached_property
+    def equal_rows(self) -> tuple[Ints, ...]:
+        """Sets of two rows or more that are equal."""
+        numbers = self.distinct_rows(PAIRS_UP_TO)
+        return tuple(np.flatnonzero(numbers == k) for k in np.flatnonzero(np.bincount(numbers) > 1))
+
     def weights(self, positive: Bools) -> Floats:
         """Weight of each row under each relabelling, (B, N), or (1, N) where it does not depend on the labels."""
         if self.shares[0] == self.shares[1] and not self.balanced:
@@ -210,12 +216,25 @@ def left_out_scores(z: Floats, u: Floats, G: Influence, units: tuple[Ints, ...] 
     return out
 
 
-def rank_auc(scores: Floats, positive: Bools) -> Floats:
-    """AUC of each row of scores."""
-    N, n1 = positive.shape[1], positive.sum(axis=1)
+def rank_auc(scores: Floats, positive: Bools, equal: tuple[Ints, ...] = ()) -> Floats:
+    """AUC of each row of scores; sets of `equal` rows tie.
+
+    A row that is left out moves the fit away from its class, and an equal row of the other class moves it the other
+    way: left out one by one, all pairs of equal rows would be in the wrong order.
+    """
+    right = _in_order(scores, positive)
+    for rows in equal:
+        one = positive[:, rows]
+        right += 0.5 * one.sum(axis=1) * (~one).sum(axis=1) - _in_order(scores[:, rows], one)
+    n1 = positive.sum(axis=1)
+    return np.asarray(right / (n1 * (positive.shape[1] - n1)))
+
+
+def _in_order(scores: Floats, positive: Bools) -> Floats:
+    """Number of pairs in which the positive row has the higher score."""
+    n1 = positive.sum(axis=1)
     ordered = np.take_along_axis(positive, np.argsort(scores, axis=1), axis=1)
-    ranks = ordered @ np.arange(1.0, N + 1)
-    return np.asarray((ranks - n1 * (n1 + 1) / 2) / (n1 * (N - n1)))
+    return np.asarray(ordered @ np.arange(1.0, positive.shape[1] + 1) - n1 * (n1 + 1) / 2)
 
 
 # ---- One hat matrix for all relabellings.
@@ -271,7 +290,7 @@ class SharedFit:
         if self.uses_pairs:
             return self._pair_auc(np.ascontiguousarray((t * (t - z)).T), np.ascontiguousarray(positive.T))
         u = left_out_slopes(self.D * (z - t), np.full((1, 1), self.D), self.influence, self.units)
-        return rank_auc(left_out_scores(z, u, self.influence, self.units), positive)
+        return rank_auc(left_out_scores(z, u, self.influence, self.units), positive, self.training.equal_rows)
 
     def fitted(self, positive: Bools) -> tuple[Floats, Floats, LocalModel]:
         """The fit to labels (N,): coordinates of its weights, and `root`, with the model at its optimum."""
@@ -327,7 +346,8 @@ class OwnFits:
         seen = frame.seen(D, ratio)
         diagonal, sums = np.einsum("bik,bik->bi", seen, seen), np.matmul(seen, seen.sum(axis=1)[:, :, None])[:, :, 0]
         G = Influence(diagonal, sums, lambda rows: np.matmul(seen[:, rows], seen[:, rows].transpose(0, 2, 1)))
-        return rank_auc(left_out_scores(z, left_out_slopes(g, D, G, self.units), G, self.units), positive)
+        scores = left_out_scores(z, left_out_slopes(g, D, G, self.units), G, self.units)
+        return rank_auc(scores, positive, self.training.equal_rows)
 
     def fitted(self, positive: Bools) -> tuple[Floats, Floats, LocalModel]:
         """As for a `SharedFit`."""
