@@ -292,11 +292,12 @@ class Analysis:
 
     def measures(self, prevalence: float | None = None) -> Measures:
         """All measures below where `prevalence` is the share of positive rows; by default that of the sample."""
-        return self._answers_for("this question about probabilities").measures(prevalence)
+        answers = self._answers_for("this question about probabilities")
+        return self._measures if prevalence is None else answers.measures(prevalence)
 
     @cached_property
     def _measures(self) -> Measures:
-        return self.measures()
+        return self._answers_for("this question about probabilities").measures(None)
 
     @property
     def probabilities(self) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from foldless import checks
+from foldless.checks import Floats
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.naming import Names
 from foldless.findings.scores import auc_answer, rate_notes
@@ -24,6 +25,7 @@ from foldless.honest.classes import ClassScores
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
+from foldless.honest.rates import pair_scores
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
 from foldless.measures import Measures
@@ -34,7 +36,7 @@ from foldless.multiclass import posterior_of_scores
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
-from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 from foldless.results.scores import HonestScores
 from foldless.tables import is_out_of_core
 
@@ -114,7 +116,11 @@ class OfTwoClasses:
 
     def roc(self) -> ROCPosterior:
         labels = self.analysis.rows.labels
-        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, self.steps())
+
+    def steps(self) -> tuple[Floats, Floats] | None:
+        """The ROC curve of the honest scores themselves."""
+        return counted_steps(*pair_scores(self.analysis.leave_one_out.removed))
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
         notes: tuple[str, ...] = ()
@@ -254,6 +260,9 @@ class InSample(OfTwoClasses):
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
+
+    def steps(self) -> tuple[Floats, Floats] | None:
+        return None  # the training scores would flatter
 
     def rates(self, threshold: float, covariance: str | None) -> RatePair:
         view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"

@@ -9,10 +9,11 @@ from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, as_numbers, as_probabilities
-from foldless.laws.effect import StudentEffect, bisected, chi_nodes
+from foldless.laws.effect import StudentEffect, chi_nodes
 from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles
 from foldless.results.measure import Measure
 from foldless.results.roc import PointInterval
@@ -218,10 +219,25 @@ class DerivedRate(ShownAsCard, WithQuantiles):
         return np.asarray(out).reshape(values.shape)[()]
 
     def ppf(self, q: Any) -> Floats:
-        """Posterior quantiles, by bisection."""
+        """Posterior quantiles."""
         levels = as_probabilities(q, "q")
-        ends = np.zeros(levels.shape), np.ones(levels.shape)
-        return bisected(lambda v: self._cdf(v) < levels, *ends, halvings=45)[()]
+        return np.asarray([self._quantile(p) for p in levels.ravel()]).reshape(levels.shape)[()]
+
+    def _quantile(self, p: float) -> float:
+        """The root of cdf - p, bracketed from the quantile of a normal law with the same moments."""
+        if p in (0.0, 1.0):
+            return float(p)
+
+        def beyond(v: float) -> float:
+            return float(self._cdf(np.asarray(v))) - p
+
+        (mean, sd), step = self._moments, max(self.sd / 4, 1e-6)
+        low = high = float(np.clip(mean + ndtri(p) * sd, 0.0, 1.0))
+        while low > 0 and beyond(low) > 0:
+            high, low, step = low, max(low - step, 0.0), 2 * step
+        while high < 1 and beyond(high) < 0:
+            low, high, step = high, min(high + step, 1.0), 2 * step
+        return low if low == high else float(brentq(beyond, low, high, xtol=1e-13))
 
 
 @dataclass(frozen=True, repr=False)
