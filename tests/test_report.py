@@ -495,6 +495,18 @@ def test_more_than_two_classes():
     assert found.html.count("for two classes only") == 1  # once of all parts together
 
 
+def test_several_classes_with_probabilities_have_the_table_of_the_validation():
+    """Each class against the rest; without probabilities there is no table."""
+    A, b = load_iris(return_X_y=True)
+    A, b = A[::3, :2], b[::3]
+    model = LogisticRegression().fit(A, b)
+    found = fl.report(model, A, b, search=False)
+    assert found.summary()["validation"] == plain(fl.validate(model, A, b).summary())
+    assert '<h2 id="validation">' in found.html
+    assert "Calibration slope of 2" in found.html
+    assert '<h2 id="validation">' not in fl.report(RidgeClassifier().fit(A, b), A, b, search=False).html
+
+
 def test_a_search_that_does_not_apply_to_several_classes_has_no_heading():
     """Its reason joins the sentence about the other parts."""
     A, b = load_iris(return_X_y=True)

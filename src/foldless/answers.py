@@ -28,13 +28,22 @@ from foldless.honest.probabilities import ProbableRows
 from foldless.honest.rates import pair_scores
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
-from foldless.measures import Measures
-from foldless.model.probabilities import SAME, Link, link_by_itself, link_of, probabilities_of, without_probabilities
+from foldless.measures import ClassMeasures, Measures
+from foldless.model.probabilities import (
+    SAME,
+    Link,
+    class_link_of,
+    link_by_itself,
+    link_of,
+    probabilities_of,
+    without_probabilities,
+)
 from foldless.model.steps import innermost, is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
 from foldless.multiclass import posterior_of_scores
-from foldless.results.accuracy import AccuracyPosterior
+from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 from foldless.results.scores import HonestScores
@@ -316,7 +325,30 @@ class OfSeveralClasses:
         method = self.analysis.class_scores.provenance.method
         return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
 
-    def auc(self) -> AUCPosterior:
+    def error(self) -> ClassErrorPosterior:
+        a, rows = self.analysis, self.analysis.judged_rows
+        counts = np.zeros((len(a.view.classes),) * 2)
+        np.add.at(counts, (rows.codes, a.class_scores.replaced.argmax(axis=0)), 1.0 / (1.0 + rows.noise_share))
+        return ClassErrorPosterior(self.accuracy(1), self.balanced_accuracy(), tuple(a.view.classes), counts)
+
+    def scores(self, auc: AUCPosterior) -> HonestScores:
+        """The decision values of rows left out; `auc` has the leave-pair-out average."""
+        honest, about = self.analysis.class_scores, auc.details
+        origin = honest.provenance
+        figures = (about["pair_auc"], about["noise_share"], origin.residual, origin.match)
+        return HonestScores(honest.alone.T, *figures, origin.method, self.notes)
+
+    def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
+        """Everything that is read off the honest probabilities."""
+        a = self.analysis
+        if a.class_scores.provenance.method == "loo-surrogate":
+            raise InputError(
+                "a ridge regression stands in for the training of this classifier: it has no probabilities."
+            )
+        link, own = class_link_of(a.estimator, a.X, a.view.scores()), a.view.scores().T
+        return ClassMeasures(link(a.class_scores.alone), link(own), a.view.codes, auc)
+
+    def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis
         counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)

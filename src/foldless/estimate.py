@@ -15,6 +15,7 @@ from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import statistic_of_scores
 from foldless.multiclass import posterior_from_scores, refuse_two_class_options
+from foldless.results.accuracy import ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
@@ -212,9 +213,10 @@ def error_posterior(
     prevalence: float | None = None,
     covariance: Literal["common", "per-class"] | None = None,
     n_jobs: int | None = None,
-) -> ErrorPosterior:
+) -> ErrorPosterior | ClassErrorPosterior:
     """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted classifier.
 
+    With more than two classes `predict` decides, and the result is a `ClassErrorPosterior` with a confusion matrix.
     Parameters that are not listed are as in `auc_posterior`; a prior is taken with "in-sample" only.
 
     Parameters

@@ -181,8 +181,8 @@ def _rates_at(analysis: Analysis, threshold: Threshold) -> ErrorPosterior | None
     """The rates at a threshold; None where no point is to be drawn."""
     if threshold == "own":
         known = is_estimator(analysis.estimator) and why_unknown(analysis.estimator) is None
-        return analysis.error() if known else None
-    return None if threshold is None else analysis.error(threshold)
+        return analysis.rates() if known else None
+    return None if threshold is None else analysis.rates(threshold)
 
 
 def _why_no_point(estimator: Any) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ def own_rates(case: Case) -> ErrorPosterior | str:
     estimator = case.analysis.estimator
     known = not hasattr(estimator, "decision_function")  # probabilities, which the classifier compares with one half
     reason = NO_THRESHOLD if case.is_weights else None if known else why_unknown(estimator)
-    return case.analysis.error() if reason is None else reason
+    return case.analysis.rates() if reason is None else reason
 
 
 # ---- The ROC curve with its band.

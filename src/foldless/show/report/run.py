@@ -96,9 +96,7 @@ CHAPTERS = (
     Chapter("calibration", "calibration", risks.calibration_part, two_classes_only=True, of_risks=True),
     Chapter("decision", "decision curve", risks.decision_part, two_classes_only=True, of_risks=True),
     Chapter("precision", "precision and recall", risks.precision_recall_part, two_classes_only=True, of_risks=True),
-    Chapter(
-        "validation", "table of the validation", risks.validation_part, two_classes_only=True, of_risks=True, emits=True
-    ),
+    Chapter("validation", "table of the validation", risks.validation_part, of_risks=True, emits=True),
     Chapter(
         "comparison", "5-fold cross-validation and the paper's estimator", compared.comparison_part,
         two_classes_only=True, emits=True,
