@@ -21,7 +21,7 @@ from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 from foldless.results.net_benefit import NetBenefit, net_benefit_at
-from foldless.results.precision import PrecisionRecall, average_precision
+from foldless.results.precision import PrecisionRecall, apparent_precision, average_precision
 from foldless.results.roc import BinormalCurves
 
 EPS = float(np.finfo(float).eps)
@@ -65,9 +65,7 @@ class Measures:
     @cached_property
     def average_precision(self) -> Measure:
         """Area under the precision-recall curve."""
-        from sklearn.metrics import average_precision_score
-
-        apparent = average_precision_score(self.rows.positive, self.rows.own, sample_weight=self.rows.weights)
+        apparent = apparent_precision(self.rows.positive, self.rows.own, self.rows.weights)
         return average_precision(self.curves, self.rows.prevalences(), apparent)
 
     @cached_property

@@ -11,6 +11,7 @@ import numpy as np
 from foldless import checks, words
 from foldless.analysis import Analysis, Options, analysed
 from foldless.errors import InputError, warn_user
+from foldless.honest.pairs import Pairs
 from foldless.honest.probabilities import ProbableRows
 from foldless.measures import Measures
 from foldless.results.accuracy import AccuracyPosterior
@@ -228,9 +229,8 @@ def _few(*counts: int) -> tuple[str, ...]:
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     """Discrimination, overall error and calibration."""
-    from sklearn.metrics import roc_auc_score
-
-    area = Figure("AUC", analysis.auc, float(roc_auc_score(measures.rows.positive, measures.rows.own)))
+    positive, own = measures.rows.positive, measures.rows.own
+    area = Figure("AUC", analysis.auc, Pairs.of_scores(own[positive], own[~positive]).ranks().mean)
     laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 

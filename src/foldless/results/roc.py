@@ -77,7 +77,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach)))
+        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, halvings=44)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
