@@ -18,6 +18,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import foldless as fl
 from cli_files import run
@@ -259,6 +260,20 @@ def test_extreme_probabilities_have_figures_all_the_same():
         assert all(line["low"] - 1e-6 <= line["honest"] <= line["high"] + 1e-6 for line in v.lines)
     slope = fl.analyse(LogisticRegression(C=1e-9, **TIGHT).fit(X, y), X, y).calibration.slope
     assert slope.apparent == pytest.approx(slope.mean, rel=0.5)  # some 10^7 either way
+
+
+def test_a_tree_that_is_always_certain_has_no_slope_and_no_intercept():
+    """Its log odds are infinite: the table has dashes and says why."""
+    X, y = drawn()
+    v = fl.validate(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="refit")
+    lines = {line["measure"]: line["honest"] for line in v.lines}
+    assert lines["calibration slope"] is None
+    assert lines["calibration intercept"] is None
+    assert lines["observed/expected"] > 0
+    assert any("exactly 0 or 1" in note for note in v.notes)
+    assert "exactly 0 or 1" in v._repr_html_()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert not fl.analyse(model, X, y, method="refit").calibration.certain
 
 
 def test_a_measure_is_the_law_that_it_was_given():

@@ -104,7 +104,7 @@ def calibration(post: Any) -> str:
 
 def validation(post: Any) -> str:
     """A `Validation`."""
-    facts = {line["measure"]: f"{line['honest']:.3f} [{line['low']:.3f}, {line['high']:.3f}]" for line in post.lines}
+    facts = {name: f"{honest} ({interval})" for name, _, honest, _, interval in post.cells()[1:]}
     rows = f"{post.n1} positive, {post.n0} negative rows"
     if post.classes:
         rows = f"{post.n1} rows of {len(post.classes)} classes"

@@ -96,10 +96,10 @@ def _calibration_words(figures: dict[str, dict[str, float]]) -> str:
         "These data do not show that they are too extreme or too close to each other",
         "They are too close to each other: high risks are too low, and low ones too high",
     )
-    return (
-        f"The predicted risks are {on_average} (observed/expected {_in_words(oe)}). {spread} "
-        f"(slope {_in_words(slope)}; 1 would be right)."
-    )
+    start = f"The predicted risks are {on_average} (observed/expected {_in_words(oe)})."
+    if np.isnan(slope["mean"]):
+        return f"{start} Many of them are exactly 0 or 1: there is no calibration slope."
+    return f"{start} {spread} (slope {_in_words(slope)}; 1 would be right)."
 
 
 def _beside_one(figure: dict[str, float], below: str, about: str, above: str) -> str:
