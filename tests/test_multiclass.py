@@ -346,7 +346,7 @@ CASES = {
     "pos_label": (lambda: fl.auc_posterior(MODEL, X, Y, pos_label="setosa"), InputError, "against_rest"),
     "prior": (lambda: fl.auc_posterior(MODEL, X, Y, prior=fl.Prior.paper()), PriorError, "EffectPrior"),
     "roc": (lambda: fl.roc_posterior(MODEL, X, Y), EstimatorError, r"about two.*y == 'virginica'.*auc_posterior takes"),
-    "threshold": (lambda: fl.error_posterior(MODEL, X, Y, threshold=0.2), InputError, "'threshold'.*two classes only"),
+    "threshold": (lambda: fl.error_posterior(MODEL, X, Y, threshold=0.2), InputError, "threshold.*two classes only"),
     "few rows": (lambda: fl.auc_posterior(MODEL, X[:52], Y[:52]), InputError, "at least 3 rows.*has 0"),
     "strange label": (
         lambda: fl.auc_posterior(MODEL, X, np.where(Y == "setosa", "rose", Y)), InputError, "unknown.*'rose'",

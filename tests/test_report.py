@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.special import ndtri
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -28,7 +29,7 @@ import foldless as fl
 from data import alternating
 from foldless.show.report import data, methods, page, risks
 from foldless.show.report.compared import comparison_part, grid_around, search_part
-from foldless.show.report.data import data_part, features_part
+from foldless.show.report.data import data_part, features_part, odds_part
 from foldless.show.report.methods import written
 from foldless.show.report.parts import Case, rates_part, roc_part
 from foldless.show.validation import DecisionCurveDisplay
@@ -322,6 +323,62 @@ def test_a_dot_outside_the_band_is_explained(summary):
     assert not point["agrees"]
     assert point["tpr"] > point["curve"]["high"]
     assert "above the band of the curve there" in point["text"]
+
+
+# ---- odds ratios
+
+
+def by_hand(A, b, level, C=np.inf):
+    """Odds ratios of a logistic regression with their intervals, from the inverse of its information matrix."""
+    fit = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(A, b)
+    Z, q = np.column_stack([A, np.ones(len(A))]), fit.predict_proba(A)[:, 1]
+    penalty = np.diag([*np.full(A.shape[1], 1 / C), 0.0])
+    V = np.linalg.inv((Z * (q * (1 - q))[:, None]).T @ Z + penalty)
+    reach = ndtri((1 + level) / 2) * np.sqrt(np.diag(V))[:-1]
+    return fit.coef_.ravel(), reach, V
+
+
+def odds_of(model, A, b, level=0.9):
+    found = part(odds_part, model.fit(A, b), A, b, level=level)
+    return found, {row["name"]: (row["odds"], row["low"], row["high"]) for row in found["rows"]}
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_odds_ratios_without_penalty_are_those_of_the_information_matrix(scaled):
+    """Per unit of the columns of X, whether or not a scaler comes first."""
+    A, b = X[:, :3], (Y == "ill").astype(int)
+    w, reach, _ = by_hand(A, b, 0.9)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)
+    found, odds = odds_of(make_pipeline(StandardScaler(), model) if scaled else model, A, b)
+    assert not found["penalised"]
+    for k, name in enumerate(("column 1", "column 2", "column 3")):
+        assert odds[name] == pytest.approx(np.exp([w[k], w[k] - reach[k], w[k] + reach[k]]), rel=1e-5)
+
+
+@pytest.mark.parametrize("C", [0.1, 5.0])
+def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penalised_objective(C):
+    """Of the fit on the same columns; levels of a category are compared with the first one."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(60, 10, 150), "site": rng.choice(list("abc"), 150)})
+    b = (0.1 * (table.age - 60) + (table.site == "c") + rng.normal(size=150) > 0).astype(int)
+    before = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["site"]))
+    w, _, V = by_hand(before.fit_transform(table), b, 0.9, C)
+    found, odds = odds_of(make_pipeline(before, LogisticRegression(C=C, tol=1e-10)), table, b)
+    assert found["penalised"]
+    assert set(odds) == {"age", "site_b against site_a", "site_c against site_a"}
+    sd = table.age.std(ddof=0)
+    reach = ndtri(0.95) * np.sqrt(V[0, 0])
+    assert odds["age"] == pytest.approx(np.exp(np.array([w[0], w[0] - reach, w[0] + reach]) / sd), rel=1e-4)
+    apart, reach = w[3] - w[1], ndtri(0.95) * np.sqrt(V[3, 3] + V[1, 1] - 2 * V[1, 3])
+    assert odds["site_c against site_a"] == pytest.approx(np.exp([apart, apart - reach, apart + reach]), rel=1e-4)
+
+
+def test_only_a_logistic_regression_has_odds_ratios(found):
+    """The page labels the penalised ones; ridge, LDA and class weights have none."""
+    assert "Penalised: the penalty of this classifier draws them towards 1" in found.html
+    others = (RidgeClassifier(), LinearDiscriminantAnalysis(), LogisticRegression(class_weight="balanced"))
+    for model in others:
+        assert "skipped" in part(odds_part, model.fit(X, Y), X, Y)
 
 
 # ---- one analysis
@@ -667,7 +724,7 @@ def test_progress_names_every_part():
     """A callable is told what is being made."""
     told = []
     fl.report(MODEL, X, Y, search=False, progress=told.append)
-    assert len(told) == 14
+    assert len(told) == 15
     assert told[0] == "AUC and its posterior"
 
 

@@ -270,10 +270,8 @@ class Analysis:
         """
         if not isinstance(self._answers, OfSeveralClasses):
             return self.rates(threshold, prevalence, covariance)
-        given = {"threshold": threshold, "prevalence": prevalence, "covariance": covariance}
-        surplus = [name for name, value in given.items() if value is not None]
-        if surplus:
-            raise InputError(f"{words.listed(surplus)}: for two classes only; with more, `predict` decides.")
+        if threshold is not None or prevalence is not None or covariance is not None:
+            raise InputError("threshold, prevalence and covariance are for two classes only: leave them out.")
         return self._answers.error()
 
     def rates(

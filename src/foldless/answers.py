@@ -329,7 +329,8 @@ class OfSeveralClasses:
         a, rows = self.analysis, self.analysis.judged_rows
         counts = np.zeros((len(a.view.classes),) * 2)
         np.add.at(counts, (rows.codes, a.class_scores.replaced.argmax(axis=0)), 1.0 / (1.0 + rows.noise_share))
-        return ClassErrorPosterior(self.accuracy(1), self.balanced_accuracy(), tuple(a.view.classes), counts)
+        right, about = self.accuracy(1), (tuple(a.view.classes), counts)
+        return ClassErrorPosterior(right, self.balanced_accuracy(), *about, right.method, right.notes)
 
     def scores(self, auc: AUCPosterior) -> HonestScores:
         """The decision values of rows left out; `auc` has the leave-pair-out average."""

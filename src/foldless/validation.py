@@ -217,8 +217,7 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
         laws = (calibration.slope, calibration.intercept, calibration.oe)
         figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
     notes = (*_few(*view.counts.tolist()), *a.notes)
-    rows, classes = int(codes.size), tuple(view.classes)
-    return Validation(tuple(figures), None, None, rows, rows, level, a.method, notes, classes)
+    return Validation(tuple(figures), None, None, codes.size, codes.size, level, a.method, notes, tuple(view.classes))
 
 
 def _few(*counts: int) -> tuple[str, ...]:

@@ -142,9 +142,8 @@ def class_error_posterior(post: Any) -> str:
     rows = {str(label): (rate.mean, *rate.interval(LEVEL)) for label, rate in post.sensitivity.items()}
     facts = {name: words.estimate(*row) for name, row in rows.items()} | {"method": _method(post)}
     remark = "Share of the rows of each class that is recognised."
-    picture = drawing.intervals(rows)
-    title = "Error rate on new data"
-    return card(title, _headline(post.error), facts, picture=picture, notes=post.notes, remark=remark)
+    about = {"picture": drawing.intervals(rows), "notes": post.notes, "remark": remark}
+    return card("Error rate on new data", _headline(post.error), facts, **about)
 
 
 def honest_scores(honest: Any) -> str:

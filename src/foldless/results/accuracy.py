@@ -106,17 +106,9 @@ class ClassErrorPosterior(ShownAsCard):
     balanced_accuracy: AccuracyPosterior
     classes: tuple[Any, ...]
     counts: Floats  # (K, K) rows of each class by decision, as many as count as independent
+    method: str
+    notes: tuple[str, ...]
     _card = "class_error_posterior"
-
-    @property
-    def method(self) -> str:
-        """As in `AUCPosterior`."""
-        return self.accuracy.method
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """As in `AUCPosterior`."""
-        return self.accuracy.notes
 
     @property
     def error(self) -> AccuracyPosterior:

@@ -75,8 +75,7 @@ def _signed(weight: float) -> str:
 
 def _decimal(value: float | None, digits: int = words.DIGITS) -> str:
     """Any number, a dash where there is none, and no sign before zero."""
-    text = "-" if value is None else f"{value:z.{digits}f}"
-    return text if value is None else text.replace("-", "\N{MINUS SIGN}")
+    return "-" if value is None else f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _matrix(auc: dict[str, Any]) -> dict[str, Any]:

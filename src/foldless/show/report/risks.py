@@ -9,20 +9,13 @@ import numpy as np
 
 from foldless import words
 from foldless.checks import Floats
-from foldless.show import style
+from foldless.show import style, validation
 from foldless.show.report import page
 from foldless.show.report.parts import Case, Part
-from foldless.show.validation import (
-    CalibrationDisplay,
-    CurveDisplay,
-    DecisionCurveDisplay,
-    PrecisionRecallPosteriorDisplay,
-)
 from foldless.validation import validate
 
 SHOWN_RATES = ("sensitivity", "specificity", "ppv", "npv", "alarms")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-OWN = 0.5
 RARE = 0.005  # share of rows beyond the right end of the pictures
 POINTS = 49
 GROUPS = 10
@@ -34,15 +27,14 @@ def _stated(law: Any, level: float) -> dict[str, float]:
     return {"mean": law.mean, "low": low, "high": high}
 
 
-def _drawn(display: CurveDisplay) -> dict[str, Floats]:
+def _drawn(display: validation.CurveDisplay) -> dict[str, Floats]:
     return {"x": display.x, "mean": display.mean, "low": display.low, "high": display.high}
 
 
 def thresholds_part(case: Case) -> Part:
     """Rates at thresholds with rows on both sides of them, and at one half."""
     honest = case.analysis.probabilities
-    kept = [t for t in THRESHOLDS if t == OWN or honest.min() < t < honest.max()]
-    at = [case.analysis.at(probability=t) for t in kept]
+    at = [case.analysis.at(probability=t) for t in THRESHOLDS if t == 0.5 or honest.min() < t < honest.max()]
     rows = [
         {"probability": post.probability, **{name: _stated(getattr(post, name), case.level) for name in SHOWN_RATES}}
         for post in at
@@ -56,7 +48,7 @@ def thresholds_part(case: Case) -> Part:
 def calibration_part(case: Case) -> Part:
     """Whether predicted risks are right: the curve with its band, and groups of rows as they were counted."""
     calibration, level = case.analysis.calibration, case.level
-    display = replace(CalibrationDisplay.of(case.analysis, level, _grid(case)), notes=())
+    display = replace(validation.CalibrationDisplay.of(case.analysis, level, _grid(case)), notes=())
     groups = _groups(case)
     figures = {name: _stated(getattr(calibration, name), level) for name in ("slope", "intercept", "oe", "ici")}
     text = _calibration_words(figures)
@@ -111,7 +103,7 @@ def _in_words(figure: dict[str, float]) -> str:
     return f"{figure['mean']:.2f}, {figure['low']:.2f} to {figure['high']:.2f}"
 
 
-def _plotted(display: CurveDisplay, ax: Any) -> None:
+def _plotted(display: validation.CurveDisplay, ax: Any) -> None:
     display.plot(ax, label="this classifier")
     ax.get_legend().set_frame_on(False)  # a frame would look like a hole in the band
 
@@ -121,7 +113,7 @@ def _plotted(display: CurveDisplay, ax: Any) -> None:
 
 def decision_part(case: Case) -> Part:
     """The decision curve, and where acting on the classifier is worth more than treating all or none."""
-    display = replace(DecisionCurveDisplay.of(case.analysis, case.level, _grid(case)), notes=())
+    display = replace(validation.DecisionCurveDisplay.of(case.analysis, case.level, _grid(case)), notes=())
     kept = [t for t in THRESHOLDS if t <= display.x[-1]]
     net = case.analysis.net_benefit(kept or [float(display.x[-1])])
     ends = zip(net.thresholds, net.mean, *net.interval(case.level), net.treat_all, strict=True)
@@ -137,7 +129,7 @@ def decision_part(case: Case) -> Part:
     return Part(content, {"decision": page.svg("decision", f"Decision curve. {text}", draw, 3.2)})
 
 
-def _decision_words(display: CurveDisplay) -> str:
+def _decision_words(display: validation.CurveDisplay) -> str:
     p, t = display.prevalence, display.x
     rival = np.maximum(p - (1 - p) * t / (1 - t), 0.0)
     if not np.any(display.mean > rival):
@@ -160,8 +152,8 @@ def _range(t: Floats, true: Any) -> str:
 
 def precision_recall_part(case: Case) -> Part:
     """The precision-recall curve, and the share of right alarms at some sensitivities."""
-    a = case.analysis
-    display = replace(PrecisionRecallPosteriorDisplay.of(a, case.level, np.linspace(0.02, 0.98, POINTS)), notes=())
+    a, grid = case.analysis, np.linspace(0.02, 0.98, POINTS)
+    display = replace(validation.PrecisionRecallPosteriorDisplay.of(a, case.level, grid), notes=())
     curve, at = a.precision_recall, np.array(RECALLS)
     ends = zip(RECALLS, curve.mean(at), *curve.band(at, case.level), strict=True)
     rows = [dict(zip(("recall", "mean", "low", "high"), row, strict=True)) for row in ends]
