@@ -189,7 +189,7 @@ def test_operating_point_is_that_of_the_error_posterior(data, model):
     assert across.get_segments()[0][:, 0] == pytest.approx([1 - high, 1 - low])
     assert upright.get_segments()[0][:, 1] == pytest.approx(error.sensitivity.interval(0.9))
     texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-    assert texts[1:] == ["90 % band", "at threshold 0.3", "chance"]
+    assert texts[1:] == ["counted, each row left out", "90 % band", "at threshold 0.3", "chance"]
 
 
 def test_own_threshold(data, model):

@@ -345,9 +345,8 @@ CASES = {
     "groups": (lambda: fl.auc_posterior(MODEL, X, Y, groups=np.arange(150)), InputError, "two classes only.*rest"),
     "pos_label": (lambda: fl.auc_posterior(MODEL, X, Y, pos_label="setosa"), InputError, "against_rest"),
     "prior": (lambda: fl.auc_posterior(MODEL, X, Y, prior=fl.Prior.paper()), PriorError, "EffectPrior"),
-    "roc": (lambda: fl.roc_posterior(MODEL, X, Y), EstimatorError, "roc_posterior is about two.*against the rest"),
-    "error": (lambda: fl.error_posterior(MODEL, X, Y), EstimatorError, r"y == 'virginica'.*auc_posterior takes more"),
-    "honest scores": (lambda: fl.honest_scores(MODEL, X, Y), EstimatorError, "one class against the rest"),
+    "roc": (lambda: fl.roc_posterior(MODEL, X, Y), EstimatorError, r"about two.*y == 'virginica'.*auc_posterior takes"),
+    "threshold": (lambda: fl.error_posterior(MODEL, X, Y, threshold=0.2), InputError, "threshold.*two classes only"),
     "few rows": (lambda: fl.auc_posterior(MODEL, X[:52], Y[:52]), InputError, "at least 3 rows.*has 0"),
     "strange label": (
         lambda: fl.auc_posterior(MODEL, X, np.where(Y == "setosa", "rose", Y)), InputError, "unknown.*'rose'",

@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from scipy.special import ndtri
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -26,11 +27,12 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
 from data import alternating
-from foldless.show.report import data, methods, page
+from foldless.show.report import data, methods, page, risks
 from foldless.show.report.compared import comparison_part, grid_around, search_part
-from foldless.show.report.data import data_part, features_part
+from foldless.show.report.data import data_part, features_part, odds_part
 from foldless.show.report.methods import written
-from foldless.show.report.parts import Case, rates_part
+from foldless.show.report.parts import Case, rates_part, roc_part
+from foldless.show.validation import DecisionCurveDisplay
 from foldless.words import cleaned, plain, times_in_100
 from sklearn_versions import l1
 
@@ -166,6 +168,18 @@ def test_methods_paragraph_has_the_numbers_and_its_references(summary):
     assert any("1908.08771" in work for work in works)
 
 
+def test_methods_follow_the_items_of_tripod(summary):
+    """Events per feature, how optimism was corrected, each kind of measure with its interval, and what was not done."""
+    text = summary["methods"]["text"]
+    fewest = min(c["rows"] for c in summary["data"]["classes"])
+    assert f"{fewest / 8:.1f} rows of the smaller class per candidate feature" in text
+    assert "TRIPOD+AI" in text
+    assert "No external validation was done" in text
+    for measure in ("calibration slope", "Brier score", "average precision"):
+        line = next(f for f in summary["validation"]["figures"] if f["measure"] == measure)
+        assert f"{line['honest']:.3f} ({line['low']:.3f} to {line['high']:.3f})" in text
+
+
 def test_methods_say_how_rows_were_removed():
     """Closed form for ridge and LDA, a Newton step for the others; groups whole, in our removal and in the folds."""
     for model, words in (
@@ -229,10 +243,142 @@ def test_all_content_is_on_the_page(found, summary):
     html = found.html
     for value in (summary["auc"]["auc"], summary["rates"]["npv"]["low"], summary["learning_curve"]["points"][2]["auc"]):
         assert f"{value:.3f}" in html
-    for name in ("density", "roc", "comparison", "search", "learning"):
+    for name in ("density", "roc", "calibration", "decision", "precision", "comparison", "search", "learning"):
         assert f'id="{name}-figure_1"' in html
     assert summary["search"]["text"] in html
     assert all(feature["name"] in html for feature in summary["features"]["top"])
+
+
+# ---- predicted risks
+
+
+def test_risks_are_those_of_the_api(summary):
+    """Rates at thresholds, calibration, net benefit, precision, and the table of `validate`."""
+    a = fl.analyse(MODEL, X, Y, pos_label="ill")
+    for row in summary["thresholds"]["rows"]:
+        post = a.at(probability=row["probability"])
+        for name in ("sensitivity", "specificity", "ppv", "npv", "alarms"):
+            low, high = getattr(post, name).interval(0.9)
+            assert row[name] == {"mean": getattr(post, name).mean, "low": low, "high": high}
+    assert 0.5 in [row["probability"] for row in summary["thresholds"]["rows"]]
+    assert summary["validation"] == plain(fl.validate(a, level=0.9).summary())
+    low, high = a.calibration.slope.interval(0.9)
+    assert summary["calibration"]["slope"] == {"mean": a.calibration.slope.mean, "low": low, "high": high}
+    at = [row["probability"] for row in summary["decision"]["rows"]]
+    assert [row["mean"] for row in summary["decision"]["rows"]] == a.net_benefit(at).mean.tolist()
+    assert summary["precision"]["rows"][1]["mean"] == pytest.approx(a.precision_recall.mean(0.8), rel=1e-12)
+
+
+def test_groups_of_the_calibration_picture_hold_all_rows(summary):
+    """Their rows add up, and so do their positive rows."""
+    groups = summary["calibration"]["groups"]
+    assert sum(g["rows"] for g in groups) == 60
+    assert sum(g["rows"] * g["observed"] for g in groups) == pytest.approx(np.count_nonzero(Y == "ill"))
+    assert np.all(np.diff([g["predicted"] for g in groups]) >= 0)
+
+
+@pytest.mark.parametrize(
+    ("figures", "text"),
+    [
+        ((0.8, 0.5, 0.9), "too extreme: high risks are too high"),
+        ((1.3, 1.1, 1.5), "too close to each other: high risks are too low"),
+        ((1.0, 0.9, 1.1), "do not show that they are too extreme"),
+    ],
+)
+def test_words_for_a_slope(figures, text):
+    """Where its interval lies, beside 1."""
+    slope = dict(zip(("mean", "low", "high"), figures, strict=True))
+    assert text in risks._calibration_words({"oe": {"mean": 1.0, "low": 0.9, "high": 1.1}, "slope": slope})
+
+
+def test_a_decision_curve_in_words():
+    """Where the mean and where the whole interval is above both rivals."""
+    t = np.array([0.1, 0.2, 0.3, 0.4])  # treating all at a prevalence of 0.3: 0.22, 0.125, 0, below 0
+    mean = np.array([0.2, 0.2, 0.1, -0.1])
+    words = risks._decision_words(DecisionCurveDisplay(t, mean, mean - 0.09, mean + 0.1, 0.95, 0.3))
+    assert "between 20 and 30\N{NO-BREAK SPACE}%" in words
+    assert "the whole 95 % interval is better at thresholds between 30 and 30" in words
+    useless = DecisionCurveDisplay(t, mean - 1, mean - 1, mean - 1, 0.95, 0.3)
+    assert risks._decision_words(useless).startswith("At no threshold")
+
+
+def test_without_probabilities_the_page_says_once_what_is_missing_and_why():
+    """A ridge classifier has none."""
+    found = fl.report(RidgeClassifier().fit(X, Y), X, Y, search=False)
+    s = found.summary()
+    for name in ("thresholds", "calibration", "decision", "precision", "validation"):
+        assert "RidgeClassifier has no probabilities" in s[name]["skipped"]
+    assert found.html.count("RidgeClassifier has no probabilities") == 1
+    assert "TRIPOD" not in s["methods"]["text"]
+
+
+def test_a_dot_outside_the_band_is_explained(summary):
+    """Nearly half of the positive rows far off and the others not at all: no smooth curve follows that."""
+    assert summary["roc"]["point"]["agrees"]
+    rng = np.random.default_rng(1)
+    b = (rng.random(1500) < 0.08).astype(int)
+    A = rng.normal(size=(1500, 6))
+    A[:, 0] += b * (5 * (rng.random(1500) < 0.45) + 0.2)
+    point = part(roc_part, LogisticRegression().fit(A, b), A, b)["point"]
+    assert not point["agrees"]
+    assert point["tpr"] > point["curve"]["high"]
+    assert "above the band of the curve there" in point["text"]
+
+
+# ---- odds ratios
+
+
+def by_hand(A, b, level, C=np.inf):
+    """Odds ratios of a logistic regression with their intervals, from the inverse of its information matrix."""
+    fit = LogisticRegression(C=C, tol=1e-10, max_iter=10_000).fit(A, b)
+    Z, q = np.column_stack([A, np.ones(len(A))]), fit.predict_proba(A)[:, 1]
+    penalty = np.diag([*np.full(A.shape[1], 1 / C), 0.0])
+    V = np.linalg.inv((Z * (q * (1 - q))[:, None]).T @ Z + penalty)
+    reach = ndtri((1 + level) / 2) * np.sqrt(np.diag(V))[:-1]
+    return fit.coef_.ravel(), reach, V
+
+
+def odds_of(model, A, b, level=0.9):
+    found = part(odds_part, model.fit(A, b), A, b, level=level)
+    return found, {row["name"]: (row["odds"], row["low"], row["high"]) for row in found["rows"]}
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_odds_ratios_without_penalty_are_those_of_the_information_matrix(scaled):
+    """Per unit of the columns of X, whether or not a scaler comes first."""
+    A, b = X[:, :3], (Y == "ill").astype(int)
+    w, reach, _ = by_hand(A, b, 0.9)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)
+    found, odds = odds_of(make_pipeline(StandardScaler(), model) if scaled else model, A, b)
+    assert not found["penalised"]
+    for k, name in enumerate(("column 1", "column 2", "column 3")):
+        assert odds[name] == pytest.approx(np.exp([w[k], w[k] - reach[k], w[k] + reach[k]]), rel=1e-5)
+
+
+@pytest.mark.parametrize("C", [0.1, 5.0])
+def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penalised_objective(C):
+    """Of the fit on the same columns; levels of a category are compared with the first one."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(60, 10, 150), "site": rng.choice(list("abc"), 150)})
+    b = (0.1 * (table.age - 60) + (table.site == "c") + rng.normal(size=150) > 0).astype(int)
+    before = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["site"]))
+    w, _, V = by_hand(before.fit_transform(table), b, 0.9, C)
+    found, odds = odds_of(make_pipeline(before, LogisticRegression(C=C, tol=1e-10)), table, b)
+    assert found["penalised"]
+    assert set(odds) == {"age", "site_b against site_a", "site_c against site_a"}
+    sd = table.age.std(ddof=0)
+    reach = ndtri(0.95) * np.sqrt(V[0, 0])
+    assert odds["age"] == pytest.approx(np.exp(np.array([w[0], w[0] - reach, w[0] + reach]) / sd), rel=1e-4)
+    apart, reach = w[3] - w[1], ndtri(0.95) * np.sqrt(V[3, 3] + V[1, 1] - 2 * V[1, 3])
+    assert odds["site_c against site_a"] == pytest.approx(np.exp([apart, apart - reach, apart + reach]), rel=1e-4)
+
+
+def test_only_a_logistic_regression_has_odds_ratios(found):
+    """The page labels the penalised ones; ridge, LDA and class weights have none."""
+    assert "Penalised: the penalty of this classifier draws them towards 1" in found.html
+    others = (RidgeClassifier(), LinearDiscriminantAnalysis(), LogisticRegression(class_weight="balanced"))
+    for model in others:
+        assert "skipped" in part(odds_part, model.fit(X, Y), X, Y)
 
 
 # ---- one analysis
@@ -406,6 +552,18 @@ def test_more_than_two_classes():
     assert found.html.count("for two classes only") == 1  # once of all parts together
 
 
+def test_several_classes_with_probabilities_have_the_table_of_the_validation():
+    """Each class against the rest; without probabilities there is no table."""
+    A, b = load_iris(return_X_y=True)
+    A, b = A[::3, :2], b[::3]
+    model = LogisticRegression().fit(A, b)
+    found = fl.report(model, A, b, search=False)
+    assert found.summary()["validation"] == plain(fl.validate(model, A, b).summary())
+    assert '<h2 id="validation">' in found.html
+    assert "Calibration slope of 2" in found.html
+    assert '<h2 id="validation">' not in fl.report(RidgeClassifier().fit(A, b), A, b, search=False).html
+
+
 def test_a_search_that_does_not_apply_to_several_classes_has_no_heading():
     """Its reason joins the sentence about the other parts."""
     A, b = load_iris(return_X_y=True)
@@ -566,7 +724,7 @@ def test_progress_names_every_part():
     """A callable is told what is being made."""
     told = []
     fl.report(MODEL, X, Y, search=False, progress=told.append)
-    assert len(told) == 9
+    assert len(told) == 15
     assert told[0] == "AUC and its posterior"
 
 

@@ -11,8 +11,9 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 import foldless as fl
+from foldless.honest.rates import pair_scores
 from foldless.laws.effect import StudentEffect
-from foldless.results.roc import ROCPosterior, SeparationCurves
+from foldless.results.roc import ROCPosterior, SeparationCurves, counted_steps
 
 EFFECTS = [
     StudentEffect(0.0, 0.3, 20),
@@ -142,3 +143,26 @@ def test_pickle_and_repr(roc):
     np.testing.assert_array_equal(again.mean(FPR), roc.mean(FPR))
     assert repr(roc).startswith("ROCPosterior(TPR at FPR 0.1: ")
     assert "n0=14, n1=9" in repr(roc)
+
+
+def test_counted_steps_are_those_of_scikit_learn():
+    """Ties included; very many scores are thinned from corner to corner, and training scores are never counted."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_curve
+
+    rng = np.random.default_rng(0)
+    negative, positive = rng.integers(0, 30, 80) / 10, rng.integers(5, 40, 50) / 10
+    y, scores = np.repeat([0, 1], (80, 50)), np.concatenate([negative, positive])
+    fpr, tpr, _ = roc_curve(y, scores, drop_intermediate=False)
+    steps = counted_steps(negative, positive)
+    np.testing.assert_allclose(steps, (fpr, tpr), atol=1e-12)
+    many = counted_steps(rng.normal(size=9000), rng.normal(size=9000))
+    assert [len(rates) for rates in many] == [2001, 2001]
+    assert [(rates[0], rates[-1]) for rates in many] == [(0.0, 1.0)] * 2
+    X = scores[:, None] + rng.normal(size=(130, 3))
+    model = LogisticRegression().fit(X, y)
+    analysis = fl.analyse(model, X, y)
+    low, high = pair_scores(analysis.leave_one_out.removed)
+    fpr, tpr = analysis.roc.steps
+    assert np.trapezoid(tpr, fpr) == pytest.approx(np.mean(high[:, None] > low), abs=1e-12)
+    assert fl.roc_posterior(model, X, y, method="in-sample").steps is None

@@ -14,9 +14,11 @@ from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import foldless as fl
 from cli_files import run
@@ -260,6 +262,20 @@ def test_extreme_probabilities_have_figures_all_the_same():
     assert slope.apparent == pytest.approx(slope.mean, rel=0.5)  # some 10^7 either way
 
 
+def test_a_tree_that_is_always_certain_has_no_slope_and_no_intercept():
+    """Its log odds are infinite: the table has dashes and says why."""
+    X, y = drawn()
+    v = fl.validate(DecisionTreeClassifier(random_state=0).fit(X, y), X, y, method="refit")
+    lines = {line["measure"]: line["honest"] for line in v.lines}
+    assert lines["calibration slope"] is None
+    assert lines["calibration intercept"] is None
+    assert lines["observed/expected"] > 0
+    assert any("exactly 0 or 1" in note for note in v.notes)
+    assert "exactly 0 or 1" in v._repr_html_()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert not fl.analyse(model, X, y, method="refit").calibration.certain
+
+
 def test_a_measure_is_the_law_that_it_was_given():
     law = Measure.normal("x", Estimate(1.0, 0.5), 0.0)
     assert (law.mean, law.sd) == pytest.approx((1.0, 0.5), rel=2e-3)
@@ -367,6 +383,121 @@ def test_pictures_show_the_numbers_of_the_analysis(kind):
     matplotlib.pyplot.close(display.figure_)
 
 
+# ---- more than two classes
+
+
+def of_classes(rng, N=75, P=4):
+    """Three normal classes, the first in the middle."""
+    y = np.array(list("abc"))[rng.choice(3, N, p=[0.45, 0.3, 0.25])]
+    X = rng.standard_normal((N, P))
+    X[:, 0] += 1.5 * (y == "b")
+    X[:, 1] += 1.5 * (y == "c")
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("model", "within"),
+    [
+        (LogisticRegression(**TIGHT), 0.01),
+        (make_pipeline(StandardScaler(), LogisticRegression(C=0.3, **TIGHT)), 0.01),
+        (OneVsRestClassifier(LogisticRegression(**TIGHT)), 0.01),
+        (LinearDiscriminantAnalysis(), 1e-12),
+    ],
+)
+def test_probabilities_of_classes_are_those_of_refits_without_each_row(model, within):
+    """One column per class; log loss and Brier score are scikit-learn's; decision values up to a constant per row."""
+    X, y = of_classes(np.random.default_rng(0), 60)
+    a, each = fl.analyse(model.fit(X, y), X, y), np.arange(len(y))
+    refitted = [clone(model).fit(X[each != i], y[each != i]) for i in each]
+    P = np.array([m.predict_proba(X[[i]])[0] for i, m in enumerate(refitted)])
+    np.testing.assert_allclose(a.probabilities, P, atol=within)
+    assert a.log_loss.mean == pytest.approx(metrics.log_loss(y, P), abs=2 * within)
+    own = model.predict_proba(X)
+    assert a.log_loss.apparent == pytest.approx(metrics.log_loss(y, own), rel=1e-6)
+    true = y[:, None] == model.classes_
+    assert a.brier.mean == pytest.approx(np.mean(np.sum((P - true) ** 2, axis=1)), abs=2 * within)
+    decisions = np.array([m.decision_function(X[[i]])[0] for i, m in enumerate(refitted)])
+    apart = [z - z.mean(axis=1, keepdims=True) for z in (fl.honest_scores(model, X, y).scores, decisions)]
+    np.testing.assert_allclose(*apart, rtol=5 * within, atol=10 * within)
+
+
+def test_each_class_is_calibrated_as_it_is_against_the_rest():
+    """One class against the rest of OneVsRestClassifier: the same figures as a model of two classes has."""
+    X, y = of_classes(np.random.default_rng(1), 150)
+    a = fl.analyse(LogisticRegression(**TIGHT).fit(X, y), X, y)
+    for k, label in enumerate("abc"):
+        found, p = a.calibration[label], a.probabilities[:, k]
+        assert found.oe.mean == pytest.approx(np.mean(y == label) / p.mean(), rel=0.02)
+        assert found.slope.apparent == pytest.approx(regression(found.law.rows.apparent)[1])
+        assert found.slope.interval(0.99)[0] < regression(found.law.rows)[1] < found.slope.interval(0.99)[1]
+
+
+def test_the_confusion_matrix_is_a_dirichlet_law_of_the_counts():
+    """Means add up to 1 in each line, ends are Beta quantiles, error and accuracy complete each other."""
+    X, y = of_classes(np.random.default_rng(2), 90)
+    a = fl.analyse(LogisticRegression(**TIGHT).fit(X, y), X, y)
+    post = a.error()
+    np.testing.assert_allclose(post.confusion_mean.sum(axis=1), 1.0)
+    shown = post.counts * (1 + a.judged_rows.noise_share)
+    np.testing.assert_allclose(shown.sum(axis=1), np.unique(y, return_counts=True)[1])
+    assert np.trace(shown) == pytest.approx(np.count_nonzero(a.judged_rows.right))
+    assert post.error.mean == pytest.approx(1 - a.accuracy.mean)
+    line = post.counts[1] + 1 / 3
+    draws = np.random.default_rng(0).dirichlet(line, 100_000)
+    low, high = (ends[1] for ends in post.confusion_interval(0.9))
+    assert np.mean(draws < low, axis=0) == pytest.approx(0.05, abs=0.004)
+    assert np.mean(draws > high, axis=0) == pytest.approx(0.05, abs=0.004)
+    assert post.sensitivity["b"].mean == pytest.approx(post.confusion_mean[1, 1])
+    assert json.loads(json.dumps(post.summary()))["confusion"]["mean"][1][1] == post.confusion_mean[1, 1]
+    assert "Share of the rows of each class" in post._repr_html_()
+
+
+def test_intervals_of_several_classes_cover_the_truth():
+    """40 samples: 90 % intervals of log loss, Brier score, error and the confusion matrix, at least 0.8 of them."""
+    rng = np.random.default_rng(3)
+    T, t = of_classes(rng, 10_000)
+    true, hits, cells = t[:, None] == np.array(list("abc")), [], []
+    for _ in range(40):
+        X, y = of_classes(rng)
+        model = LinearDiscriminantAnalysis().fit(X, y)
+        a, Q = fl.analyse(model, X, y), model.predict_proba(T)
+        decided = model.classes_[Q.argmax(axis=1)]
+        truth = metrics.log_loss(t, Q), np.mean(np.sum((Q - true) ** 2, axis=1)), np.mean(decided != t)
+        ends = [law.interval(0.9) for law in (a.log_loss, a.brier, a.error().error)]
+        hits.append([low <= value <= high for (low, high), value in zip(ends, truth, strict=True)])
+        matrix = metrics.confusion_matrix(t, decided, normalize="true")
+        low, high = a.error().confusion_interval(0.9)
+        cells.append(np.mean((low <= matrix) & (matrix <= high)))
+    assert np.all(np.mean(hits, axis=0) >= 0.8)
+    assert 0.85 < np.mean(cells) < 0.99
+
+
+def test_several_classes_are_validated_in_one_table(tmp_path):
+    """Apparent figures are scikit-learn's; the command prints the same; names of classes are escaped in LaTeX."""
+    X, y = of_classes(np.random.default_rng(4), 90)
+    y = np.where(y == "a", "a_1", y)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=10_000)).fit(X, y)
+    v = fl.validate(model, X, y, level=0.9)
+    own = model.predict_proba(X)
+    assert v["average AUC"].apparent == pytest.approx(metrics.roc_auc_score(y, own, multi_class="ovo"))
+    assert v["accuracy"].apparent == pytest.approx(metrics.accuracy_score(y, model.predict(X)))
+    assert v["top-2 accuracy"].apparent == pytest.approx(metrics.top_k_accuracy_score(y, own, k=2))
+    assert v["AUC of b"].law.mean == fl.auc_posterior(model, X, y).against_rest["b"].mean
+    assert r"a\_1" in v.to_latex()
+    path = tmp_path / "t.csv"
+    lines = [f"{','.join(map(str, row))},{label}" for row, label in zip(X, y, strict=True)]
+    path.write_text("\n".join(["p,q,r,s,y", *lines]))
+    found = json.loads(run("validate", path, "--target", "y", "--level", "0.9", "--json").stdout)
+    assert [line["measure"] for line in found["figures"]] == [figure.name for figure in v.figures]
+    assert found["figures"][4]["honest"] == pytest.approx(v["Brier score"].law.mean, abs=1e-3)
+    assert "Internal validation on 90 rows of 3 classes." in run("validate", path, "--target", "y").stdout
+    assert "for two classes" in run("validate", path, "--target", "y", "--threshold", "0.2").stderr
+    with pytest.raises(InputError, match="for two classes"):
+        fl.validate(model, X, y, threshold=0.3)
+    with pytest.raises(EstimatorError, match="RidgeClassifier has no probabilities"):
+        fl.validate(RidgeClassifier().fit(X, y), X, y)
+
+
 # ---- what is refused
 
 
@@ -379,7 +510,7 @@ def test_questions_without_an_answer_are_refused():
     with pytest.raises(InputError, match="in-sample"):
         analysed(method="in-sample").brier  # noqa: B018
     with pytest.raises(EstimatorError, match="two classes"):
-        fl.analyse(LogisticRegression().fit(X, np.arange(80) % 3), X, np.arange(80) % 3).brier  # noqa: B018
+        fl.analyse(LogisticRegression().fit(X, np.arange(80) % 3), X, np.arange(80) % 3).scaled_brier  # noqa: B018
     with pytest.raises(InputError, match="strictly between 0 and 1"):
         analysed().net_benefit([0.0, 0.5])
     with pytest.raises(InputError, match="name one of"):

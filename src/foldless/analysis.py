@@ -35,15 +35,15 @@ from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
-from foldless.measures import Measures
+from foldless.measures import ClassMeasures, Measures
 from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import is_estimator
 from foldless.model.streamed import stream_view
 from foldless.model.view import LinearView, has_several_classes, take_apart
 from foldless.multiclass import refuse_two_class_options
-from foldless.results.accuracy import AccuracyPosterior
+from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
-from foldless.results.calibration import Calibration
+from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 from foldless.results.net_benefit import NetBenefit
@@ -263,13 +263,26 @@ class Analysis:
 
     def error(
         self, threshold: float | None = None, prevalence: float | None = None, *, covariance: str | None = None
+    ) -> ErrorPosterior | ClassErrorPosterior:
+        """Posterior of error, sensitivity, specificity, PPV and NPV; parameters as in `error_posterior`.
+
+        Of more than two classes, those of each class, and a confusion matrix.
+        """
+        if not isinstance(self._answers, OfSeveralClasses):
+            return self.rates(threshold, prevalence, covariance)
+        if threshold is not None or prevalence is not None or covariance is not None:
+            raise InputError("threshold, prevalence and covariance are for two classes only: leave them out.")
+        return self._answers.error()
+
+    def rates(
+        self, threshold: float | None = None, prevalence: float | None = None, covariance: str | None = None
     ) -> ErrorPosterior:
-        """Posterior of error, sensitivity, specificity, PPV and NPV; parameters as in `error_posterior`."""
+        """The same of two classes only."""
         if threshold is not None:
             threshold = checks.as_number(threshold, "threshold")
         if covariance not in (None, "common", "per-class"):
             raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
-        return self._answers_for("error_posterior").error(threshold, prevalence, covariance)
+        return self._answers_for("this question").error(threshold, prevalence, covariance)
 
     @cached_property
     def accuracy(self) -> AccuracyPosterior:
@@ -292,26 +305,45 @@ class Analysis:
 
     def measures(self, prevalence: float | None = None) -> Measures:
         """All measures below where `prevalence` is the share of positive rows; by default that of the sample."""
-        return self._answers_for("this question about probabilities").measures(prevalence)
+        answers = self._answers_for("this question about probabilities")
+        return self._measures if prevalence is None else answers.measures(prevalence)
 
     @cached_property
     def _measures(self) -> Measures:
-        return self.measures()
+        return self._answers_for("this question about probabilities").measures(None)
+
+    @cached_property
+    def class_measures(self) -> ClassMeasures:
+        """The measures of probabilities that there are for more than two classes."""
+        if not (isinstance(self._answers, OfSeveralClasses) and isinstance(self.auc, MulticlassAUCPosterior)):
+            raise InputError("class_measures is for more than two classes: use measures().")
+        return self._answers.measures(self.auc)
+
+    @property
+    def _of_any(self) -> Measures | ClassMeasures:
+        return self.class_measures if isinstance(self._answers, OfSeveralClasses) else self._measures
 
     @property
     def probabilities(self) -> Floats:
-        """The probability that each row would have got had it not been in training; of refits the mean."""
-        return np.asarray(self._measures.rows.honest.mean(axis=0))
+        """The probability that each row would have got had it not been in training; of refits the mean.
+
+        Of more than two classes one column per class.
+        """
+        several = isinstance(self._answers, OfSeveralClasses)
+        return self.class_measures.honest.T if several else np.asarray(self._measures.rows.honest.mean(axis=0))
 
     @property
-    def calibration(self) -> Calibration:
-        """Slope, intercept, observed/expected, ICI and the curve: is a predicted 30 % a 30 %?"""
-        return self._measures.calibration
+    def calibration(self) -> Any:
+        """Slope, intercept, observed/expected, ICI and the curve: is a predicted 30 % a 30 %?
+
+        A `Calibration`; of more than two classes one for each, against the rest, by label.
+        """
+        return self._of_any.calibration
 
     @property
     def brier(self) -> Measure:
-        """Brier score on new data."""
-        return self._measures.brier
+        """Brier score on new data; of more than two classes the sum over them."""
+        return self._of_any.brier
 
     @property
     def scaled_brier(self) -> Measure:
@@ -321,7 +353,7 @@ class Analysis:
     @property
     def log_loss(self) -> Measure:
         """Log loss on new data."""
-        return self._measures.log_loss
+        return self._of_any.log_loss
 
     @property
     def average_precision(self) -> Measure:
@@ -356,7 +388,8 @@ class Analysis:
     @cached_property
     def scores(self) -> HonestScores:
         """What the training rows would have scored had they not been in the training set."""
-        return self._answers_for("honest_scores").scores()
+        answers = self._answers
+        return answers.scores(self.auc) if isinstance(answers, OfSeveralClasses) else answers.scores()
 
     @cached_property
     def diagnosis(self) -> Diagnosis:

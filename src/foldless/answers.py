@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from foldless import checks
+from foldless.checks import Floats
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.naming import Names
 from foldless.findings.scores import auc_answer, rate_notes
@@ -24,17 +25,27 @@ from foldless.honest.classes import ClassScores
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
+from foldless.honest.rates import pair_scores
 from foldless.honest.refits import Refits, Training
 from foldless.laws.prior import Prior
-from foldless.measures import Measures
-from foldless.model.probabilities import SAME, Link, link_by_itself, link_of, probabilities_of, without_probabilities
+from foldless.measures import ClassMeasures, Measures
+from foldless.model.probabilities import (
+    SAME,
+    Link,
+    class_link_of,
+    link_by_itself,
+    link_of,
+    probabilities_of,
+    without_probabilities,
+)
 from foldless.model.steps import innermost, is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
 from foldless.multiclass import posterior_of_scores
-from foldless.results.accuracy import AccuracyPosterior
+from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
-from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 from foldless.results.scores import HonestScores
 from foldless.tables import is_out_of_core
 
@@ -114,7 +125,11 @@ class OfTwoClasses:
 
     def roc(self) -> ROCPosterior:
         labels = self.analysis.rows.labels
-        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes)
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, self.steps())
+
+    def steps(self) -> tuple[Floats, Floats] | None:
+        """The ROC curve of the honest scores themselves."""
+        return counted_steps(*pair_scores(self.analysis.leave_one_out.removed))
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
         notes: tuple[str, ...] = ()
@@ -255,6 +270,9 @@ class InSample(OfTwoClasses):
     def curves(self) -> SeparationCurves | BinormalCurves:
         return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
 
+    def steps(self) -> tuple[Floats, Floats] | None:
+        return None  # the training scores would flatter
+
     def rates(self, threshold: float, covariance: str | None) -> RatePair:
         view, prior, covariance = self.analysis.two_classes, self.prior, covariance or "common"
         if prior.family == "adaptive" or (covariance == "per-class" and prior.family != "inverse-wishart"):
@@ -307,7 +325,31 @@ class OfSeveralClasses:
         method = self.analysis.class_scores.provenance.method
         return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
 
-    def auc(self) -> AUCPosterior:
+    def error(self) -> ClassErrorPosterior:
+        a, rows = self.analysis, self.analysis.judged_rows
+        counts = np.zeros((len(a.view.classes),) * 2)
+        np.add.at(counts, (rows.codes, a.class_scores.replaced.argmax(axis=0)), 1.0 / (1.0 + rows.noise_share))
+        right, about = self.accuracy(1), (tuple(a.view.classes), counts)
+        return ClassErrorPosterior(right, self.balanced_accuracy(), *about, right.method, right.notes)
+
+    def scores(self, auc: AUCPosterior) -> HonestScores:
+        """The decision values of rows left out; `auc` has the leave-pair-out average."""
+        honest, about = self.analysis.class_scores, auc.details
+        origin = honest.provenance
+        figures = (about["pair_auc"], about["noise_share"], origin.residual, origin.match)
+        return HonestScores(honest.alone.T, *figures, origin.method, self.notes)
+
+    def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
+        """Everything that is read off the honest probabilities."""
+        a = self.analysis
+        if a.class_scores.provenance.method == "loo-surrogate":
+            raise InputError(
+                "a ridge regression stands in for the training of this classifier: it has no probabilities."
+            )
+        link, own = class_link_of(a.estimator, a.X, a.view.scores()), a.view.scores().T
+        return ClassMeasures(link(a.class_scores.alone), link(own), a.view.codes, auc)
+
+    def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis
         counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ def in_open_interval(value: Any, name: str, low: float = 0.0, high: float = 1.0)
 
 def as_numbers(value: Any, name: str) -> Floats:
     """Numbers of any shape, none of them NaN."""
-    numbers = _floats(value, f"{name} must hold numbers, got {value!r}.")
+    numbers = _floats(value, lambda: f"{name} must hold numbers, got {value!r}.")
     if np.any(np.isnan(numbers)):
         raise InputError(f"{name} must hold numbers, got NaN.")
     return numbers
@@ -69,7 +69,7 @@ def as_numbers(value: Any, name: str) -> Floats:
 
 def as_finite_numbers(value: Any, name: str) -> Floats:
     """Finite numbers of any shape."""
-    numbers = _floats(value, f"{name} must hold numbers, got {value!r}.")
+    numbers = _floats(value, lambda: f"{name} must hold numbers, got {value!r}.")
     if not np.all(np.isfinite(numbers)):
         raise InputError(f"{name} must be finite, got NaN or infinity.")
     return numbers
@@ -77,17 +77,17 @@ def as_finite_numbers(value: Any, name: str) -> Floats:
 
 def as_probabilities(value: Any, name: str) -> Floats:
     """Numbers in [0, 1], of any shape."""
-    p = _floats(value, f"{name} must hold numbers between 0 and 1, got {value!r}.")
+    p = _floats(value, lambda: f"{name} must hold numbers between 0 and 1, got {value!r}.")
     if not np.all((p >= 0) & (p <= 1)):
         raise InputError(f"{name} must lie between 0 and 1, got {listed(np.ravel(p).tolist())}.")
     return p
 
 
-def _floats(value: Any, message: str) -> Floats:
+def _floats(value: Any, message: Callable[[], str]) -> Floats:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as err:
-        raise InputError(message) from err
+        raise InputError(message()) from err
 
 
 # ---- y and groups: labels of any type.
@@ -237,7 +237,7 @@ def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> n
 
 def as_weights(w: Any, n_features: int) -> Floats:
     """Weights as float64 of shape (P,) or (P, K), finite and with no all-zero classifier."""
-    W = _floats(w, "w must hold numbers: one weight per column of X.")
+    W = _floats(w, lambda: "w must hold numbers: one weight per column of X.")
     if W.ndim not in (1, 2):
         raise InputError(f"w must be a vector (P,) or a matrix (P, K) of weights, got shape {W.shape}.")
     if W.shape[0] != n_features:
@@ -262,7 +262,7 @@ def sane_length(w: Floats) -> Floats:
 
 def as_row_weights(sample_weight: Any, n_rows: int) -> Floats:
     """One finite weight per row, none negative and not all zero; a single number stands for all rows."""
-    weights = _floats(sample_weight, f"sample_weight must be {n_rows} numbers, one per row, as given to fit.")
+    weights = _floats(sample_weight, lambda: f"sample_weight must be {n_rows} numbers, one per row, as given to fit.")
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,) or not np.all(np.isfinite(weights)) or np.any(weights < 0) or not weights.any():

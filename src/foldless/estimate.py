@@ -8,6 +8,7 @@ from foldless.analysis import Analysis, Options, analysed
 from foldless.answers import NEITHER
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
+from foldless.results.accuracy import ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
@@ -151,9 +152,10 @@ def error_posterior(
     prevalence: float | None = None,
     covariance: Literal["common", "per-class"] | None = None,
     n_jobs: int | None = None,
-) -> ErrorPosterior:
+) -> ErrorPosterior | ClassErrorPosterior:
     """Posterior of error, sensitivity, specificity, PPV and NPV of a fitted classifier.
 
+    With more than two classes `predict` decides, and the result is a `ClassErrorPosterior` with a confusion matrix.
     Parameters that are not listed are as in `auc_posterior`; a prior is taken with "in-sample" only.
 
     Parameters

@@ -1,8 +1,8 @@
-"""Every measure of a model with probabilities, read off the honest probabilities of its rows at one prevalence."""
+"""Every measure of a model with probabilities, read off the honest probabilities of its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,14 +13,18 @@ from foldless.checks import Floats, as_numbers
 from foldless.errors import InputError
 from foldless.honest import probabilities
 from foldless.honest.calibration import CalibrationLaw
+from foldless.honest.design import Ints
 from foldless.honest.probabilities import ProbableRows
-from foldless.laws.effect import Effect
+from foldless.laws.effect import SQRT2, Effect, effect_of
 from foldless.results.calibration import Calibration
+from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 from foldless.results.net_benefit import NetBenefit, net_benefit_at
-from foldless.results.precision import PrecisionRecall, average_precision
+from foldless.results.precision import PrecisionRecall, apparent_precision, average_precision
 from foldless.results.roc import BinormalCurves
+
+EPS = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +65,7 @@ class Measures:
     @cached_property
     def average_precision(self) -> Measure:
         """Area under the precision-recall curve."""
-        from sklearn.metrics import average_precision_score
-
-        apparent = average_precision_score(self.rows.positive, self.rows.own, sample_weight=self.rows.weights)
+        apparent = apparent_precision(self.rows.positive, self.rows.own, self.rows.weights)
         return average_precision(self.curves, self.rows.prevalences(), apparent)
 
     @cached_property
@@ -78,3 +80,43 @@ class Measures:
             raise InputError(f"thresholds must be probabilities strictly between 0 and 1, got {thresholds!r}.")
         each = tuple(net_benefit_at(self.rates_at(float(t)), self.rows, float(t)) for t in at)
         return NetBenefit(at, each, self.rows.share, self.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeasures:
+    """The same of more than two classes, from the probabilities (K, N) of all rows, and their AUCs."""
+
+    honest: Floats
+    own: Floats
+    codes: Ints
+    auc: MulticlassAUCPosterior
+
+    @cached_property
+    def brier(self) -> Measure:
+        """Squared error of the probabilities, summed over the classes, on average."""
+        true = np.arange(len(self.own))[:, None] == self.codes
+        return self._average("Brier score", lambda p: np.square(p - true).sum(axis=0))
+
+    @cached_property
+    def log_loss(self) -> Measure:
+        """Mean of minus the log probability of the class that came true."""
+        rows = np.arange(self.codes.size)
+        return self._average("log loss", lambda p: -np.log(np.maximum(p[self.codes, rows], EPS)))
+
+    def _average(self, name: str, loss: Callable[[Floats], Floats]) -> Measure:
+        rows = self.of_class(0, float(self.auc.details["noise_share"]))
+        return Measure.positive(name, rows.mean_of(loss(self.honest), noise=True), float(loss(self.own).mean()))
+
+    def of_class(self, k: int, noise_share: float) -> ProbableRows:
+        """Class k against the rest."""
+        return ProbableRows(self.codes == k, self.honest[k][None, :], self.own[k], noise_share)
+
+    @cached_property
+    def calibration(self) -> Mapping[Any, Calibration]:
+        """That of each class against the rest, by label."""
+        laws = {}
+        for k, (label, post) in enumerate(self.auc.against_rest.items()):
+            rows = self.of_class(k, float(post.details["noise_share"]))
+            estimate = float(effect_of(np.clip(post.details["pair_auc"], EPS, 1 - EPS), SQRT2))
+            laws[label] = Calibration(CalibrationLaw(rows, post.effect, estimate), self.auc.method, self.auc.notes)
+        return laws

@@ -11,12 +11,14 @@ import numpy as np
 from foldless import checks, words
 from foldless.analysis import Analysis, Options, analysed
 from foldless.errors import InputError, warn_user
+from foldless.honest.pairs import Pairs
 from foldless.honest.probabilities import ProbableRows
 from foldless.measures import Measures
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
 
 FEW_EVENTS = 10
+LATEX = str.maketrans({c: rf"\{c}" for c in "%&$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"})
 COLUMNS = ("measure", "apparent", "honest", "optimism", "low", "high")
 
 
@@ -44,16 +46,18 @@ class Validation(ShownAsCard):
     give it in other forms, with the same numbers. "Apparent" is what the training rows say of the fit that saw them,
     "honest" what is to be expected of new rows, and "optimism" the difference. Each of the `figures`, also found by
     name as in ``v["Brier score"]``, has ``name``, ``law`` (with ``mean``, ``sd`` and ``interval``) and ``apparent``.
+    Of more than two `classes` there are neither threshold nor prevalence, and n0 and n1 are both the number of rows.
     """
 
     figures: tuple[Figure, ...]
-    threshold: float
-    prevalence: float
+    threshold: float | None
+    prevalence: float | None
     n0: int
     n1: int
     level: float
     method: str
     notes: tuple[str, ...] = ()
+    classes: tuple[Any, ...] = ()
     _card = "validation"
 
     def __getitem__(self, name: str) -> Figure:
@@ -71,7 +75,9 @@ class Validation(ShownAsCard):
     def summary(self) -> dict[str, Any]:
         """The table and what belongs to it, as a plain dict."""
         about = ("threshold", "prevalence", "n0", "n1", "level", "method")
-        return {**{name: getattr(self, name) for name in about}, "figures": self.lines, "notes": list(self.notes)}
+        classes = {"classes": list(self.classes)} if self.classes else {}
+        facts = {name: getattr(self, name) for name in about}
+        return {**facts, **classes, "figures": self.lines, "notes": list(self.notes)}
 
     def to_json(self) -> str:
         """The summary as JSON."""
@@ -87,11 +93,11 @@ class Validation(ShownAsCard):
         """The table in Markdown."""
         head, *rows = self.cells()
         lines = [head, ["---", *["--:"] * (len(head) - 1)], *rows]
-        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+        return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of booktabs."""
-        head, *rows = ([cell.replace("%", r"\%") for cell in line] for line in self.cells())
+        head, *rows = ([cell.translate(LATEX) for cell in line] for line in self.cells())
         body = [" & ".join(line) + r" \\" for line in rows]
         columns = "l" + "r" * (len(head) - 1)
         start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
@@ -130,7 +136,7 @@ def validate(
     X: Any = None,
     y: Any = None,
     *,
-    threshold: float = 0.5,
+    threshold: float | None = None,
     prevalence: float | None = None,
     level: float = 0.95,
     groups: Any = None,
@@ -144,14 +150,14 @@ def validate(
 
     Parameters
     ----------
-    model : fitted classifier of two classes with predict_proba, or an Analysis of one
+    model : fitted classifier with predict_proba, or an Analysis of one
     X, y, groups, sample_weight, pos_label, prior, method, n_jobs
         As in `auc_posterior`.
-    threshold : float
-        The probability above which a row counts as positive.
+    threshold : float, optional
+        The probability above which a row counts as positive, 0.5 by default; for two classes only.
     prevalence : float, optional
-        Share of positive rows where the model will be used. By default the rows are taken for a random sample of that
-        place, and the uncertainty of their share is part of the intervals.
+        Share of positive rows where the model will be used, for two classes only. By default the rows are taken for a
+        random sample of that place, and the uncertainty of their share is part of the intervals.
     level : float
         Level of the intervals.
 
@@ -173,24 +179,57 @@ def validate(
     level = checks.in_open_interval(level, "level")
     options = Options(groups, sample_weight, pos_label, prior, method, n_jobs=n_jobs)
     analysis = analysed(model, X, y, options)
-    measures, labels = analysis.measures(prevalence), analysis.rows.labels
-    figures = (*_overall(analysis, measures), *_decisions(analysis, measures, threshold))
+    if analysis.several_classes:
+        if threshold is not None or prevalence is not None:
+            raise InputError("threshold and prevalence are for two classes: leave them out.")
+        result = _of_classes(analysis, level)
+    else:
+        result = _of_two_classes(analysis, 0.5 if threshold is None else threshold, prevalence, level)
     for warning in analysis.warnings:
         warn_user(warning)
-    notes = (*_few(labels.n0, labels.n1), *analysis.notes)
+    return result
+
+
+def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | None, level: float) -> Validation:
+    measures, labels = analysis.measures(prevalence), analysis.rows.labels
+    figures = (*_overall(analysis, measures), *_decisions(analysis, measures, threshold))
+    notes = (*_few(labels.n0, labels.n1), *measures.calibration.certain, *analysis.notes)
     return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
 
 
-def _few(n0: int, n1: int) -> tuple[str, ...]:
-    text = f"caution: the smaller class has {min(n0, n1)} rows only, fewer than {FEW_EVENTS}: too few for a validation."
-    return (text,) if min(n0, n1) < FEW_EVENTS else ()
+def _of_classes(analysis: Analysis, level: float) -> Validation:
+    """More than two classes: discrimination, decisions, overall error; AUC and calibration of each against the rest."""
+    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+
+    a, measures, view = analysis, analysis.class_measures, analysis.view
+    own, codes, how = measures.own, view.codes, {"multi_class": a.options.multi_class}
+    decided, before = own.argmax(axis=0), np.sum(own > own[codes, np.arange(codes.size)], axis=0)
+    figures = [
+        Figure("average AUC", a.auc, float(roc_auc_score(codes, own.T, **how))),
+        Figure("accuracy", a.accuracy, float(np.mean(before < 1))),
+        Figure("balanced accuracy", a.balanced_accuracy, float(balanced_accuracy_score(codes, decided))),
+        Figure("top-2 accuracy", a.top_k(2), float(np.mean(before < 2))),
+        *(Figure(law.name, law, law.apparent) for law in (measures.brier, measures.log_loss)),
+    ]
+    for k, (label, calibration) in enumerate(measures.calibration.items()):
+        area = measures.auc.against_rest[label]
+        figures.append(Figure(f"AUC of {label}", area, float(roc_auc_score(codes == k, own[k]))))
+        laws = (calibration.slope, calibration.intercept, calibration.oe)
+        figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
+    notes = (*_few(*view.counts.tolist()), *a.notes)
+    return Validation(tuple(figures), None, None, codes.size, codes.size, level, a.method, notes, tuple(view.classes))
+
+
+def _few(*counts: int) -> tuple[str, ...]:
+    fewest, which = min(counts), "smaller" if len(counts) == 2 else "smallest"
+    text = f"caution: the {which} class has {fewest} rows only, fewer than {FEW_EVENTS}: too few for a validation."
+    return (text,) if fewest < FEW_EVENTS else ()
 
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     """Discrimination, overall error and calibration."""
-    from sklearn.metrics import roc_auc_score
-
-    area = Figure("AUC", analysis.auc, float(roc_auc_score(measures.rows.positive, measures.rows.own)))
+    positive, own = measures.rows.positive, measures.rows.own
+    area = Figure("AUC", analysis.auc, Pairs.of_scores(own[positive], own[~positive]).ranks().mean)
     laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 

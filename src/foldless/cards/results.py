@@ -104,8 +104,11 @@ def calibration(post: Any) -> str:
 
 def validation(post: Any) -> str:
     """A `Validation`."""
-    facts = {line["measure"]: f"{line['honest']:.3f} [{line['low']:.3f}, {line['high']:.3f}]" for line in post.lines}
-    return card("Internal validation", f"{post.n1} positive, {post.n0} negative rows", facts, notes=post.notes)
+    facts = {name: f"{honest} ({interval})" for name, _, honest, _, interval in post.cells()[1:]}
+    rows = f"{post.n1} positive, {post.n0} negative rows"
+    if post.classes:
+        rows = f"{post.n1} rows of {len(post.classes)} classes"
+    return card("Internal validation", rows, facts, notes=post.notes)
 
 
 def _headline_of(post: Any) -> str:
@@ -134,6 +137,15 @@ def error_posterior(post: Any) -> str:
     return card("Error rate on new data", _figure(*rows["error"]), facts, picture=picture, notes=post.notes)
 
 
+def class_error_posterior(post: Any) -> str:
+    """A `ClassErrorPosterior`: how often each class is recognised."""
+    rows = {str(label): (rate.mean, *rate.interval(LEVEL)) for label, rate in post.sensitivity.items()}
+    facts = {name: words.estimate(*row) for name, row in rows.items()} | {"method": _method(post)}
+    remark = "Share of the rows of each class that is recognised."
+    about = {"picture": drawing.intervals(rows), "notes": post.notes, "remark": remark}
+    return card("Error rate on new data", _headline(post.error), facts, **about)
+
+
 def honest_scores(honest: Any) -> str:
     """`HonestScores`."""
     facts = {
@@ -143,7 +155,7 @@ def honest_scores(honest: Any) -> str:
     }
     figure = f"leave-pair-out AUC {words.share(honest.pair_auc)}"
     remark = "Do not pool the scores into an AUC: the class balance moves with the removed row."
-    picture = drawing.histogram(honest.scores)
+    picture = drawing.histogram(honest.scores.ravel())
     return card("Honest scores", figure, facts, picture=picture, notes=honest.notes, remark=remark)
 
 

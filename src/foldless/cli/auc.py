@@ -111,7 +111,7 @@ class Cut:
     def rates(self, analysis: fl.Analysis, prevalence: float | None) -> fl.ErrorPosterior:
         """The rates there; a classifier without probabilities is told to take decision values."""
         if self.probability is None:
-            return analysis.error(self.decision_value, prevalence)
+            return analysis.rates(self.decision_value, prevalence)
         try:
             rates = analysis.at(probability=self.probability, prevalence=prevalence)
         except fl.EstimatorError as err:

@@ -51,10 +51,11 @@ def validate(
     if table is not None and options.as_json:
         raise click.UsageError("--table and --json do not go together: give one of them.")
     request = read(ctx, options, model_file)
-    request.two_classes_only("validate")
+    for option in (name for name, value in {"--threshold": threshold, "--prevalence": prevalence}.items() if value):
+        request.two_classes_only(option)
     with console.gathered_warnings() as warned:
         analysis = request.judged(method=method)
-        found = fl.validate(analysis, threshold=threshold or 0.5, prevalence=prevalence, level=options.level)
+        found = fl.validate(analysis, threshold=threshold, prevalence=prevalence, level=options.level)
     if table is not None:
         click.echo(found.to_markdown() if table == "markdown" else found.to_latex())
         return
@@ -64,8 +65,10 @@ def validate(
 
 def answer(request: Request, analysis: fl.Analysis, found: fl.Validation, warned: list[str]) -> dict[str, Any]:
     """Everything that is printed, as a plain dict."""
-    negative, positive = request.classes
-    classes = {"positive": positive, "negative": negative, "n_positive": found.n1, "n_negative": found.n0}
+    classes: dict[str, Any] = {"counts": request.sizes}
+    if not found.classes:
+        negative, positive = request.classes
+        classes = {"positive": positive, "negative": negative, "n_positive": found.n1, "n_negative": found.n0}
     summary = {key: value for key, value in found.summary().items() if key not in ("n0", "n1")}
     doubts = request.doubts(analysis, warned, found.notes)
     return {**request.facts(), **classes, "classifier": request.classifier, **summary, **doubts}
@@ -73,8 +76,10 @@ def answer(request: Request, analysis: fl.Analysis, found: fl.Validation, warned
 
 def show(result: dict[str, Any], request: Request, found: fl.Validation) -> None:
     """One sentence, the table, and every note."""
-    rows = f"{result['n_positive']} '{result['positive']}' and {result['n_negative']} '{result['negative']}'"
-    console.say(f"Internal validation on {rows} rows.{request.positive_words}", style="bold")
+    rows = f"{found.n1} rows of {len(found.classes)} classes"
+    if not found.classes:
+        rows = f"{result['n_positive']} '{result['positive']}' and {result['n_negative']} '{result['negative']}' rows"
+    console.say(f"Internal validation on {rows}.{request.positive_words}", style="bold")
     console.say_verdict(result["verdict"])
     head, *lines = found.cells()
     console.say_table(head, lines)

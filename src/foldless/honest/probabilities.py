@@ -19,7 +19,7 @@ from scipy.special import betaincinv, expit, logit, ndtri
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
 from foldless.honest.statistic import clustered_square
-from foldless.laws.effect import bisected
+from foldless.laws.effect import solved
 
 LEAST_DF = 4.0
 FARTHEST = 25.0  # log odds beyond this are as good as certain
@@ -132,10 +132,14 @@ class ProbableRows:
 
     def level(self, slopes: Floats) -> Floats:
         """The intercept that gives the right mean probability at each slope of the log odds."""
-        # Log odds far apart saturate: halving is slow but cannot overshoot.
         repeats, share, reach = len(self.log_odds), self.share, FARTHEST * (1 + np.abs(slopes))
         s, weights = self.log_odds.ravel(), np.tile(self.weights, repeats) / repeats
-        return bisected(lambda a: expit(a[:, None] + slopes[:, None] * s) @ weights < share, -reach, reach, 45)
+
+        def excess(a: Floats) -> tuple[Floats, Floats]:
+            q = expit(a[:, None] + slopes[:, None] * s)
+            return q @ weights - share, (q * (1 - q)) @ weights
+
+        return solved(excess, np.zeros(slopes.shape), -reach, reach)
 
     def prevalences(self) -> tuple[Floats, Floats]:
         """Nodes and weights of the posterior of the prevalence; a single node if it is stated."""

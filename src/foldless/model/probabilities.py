@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
@@ -72,4 +72,32 @@ def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link
     raise EstimatorError(
         f"the probabilities of {type(estimator).__name__} are not a known function of its decision values, so they "
         f"have no closed form without a row: use method='refit'."
+    )
+
+
+ClassLink = Callable[[Floats], Floats]  # decision values (K, N) to probabilities (K, N)
+
+
+def _shares(scores: Floats) -> Floats:
+    """Each class against the rest, and all of them scaled to add up to 1."""
+    each = expit(scores)
+    return np.asarray(each / each.sum(axis=0))
+
+
+CLASS_LINKS: tuple[ClassLink, ...] = (lambda scores: np.asarray(softmax(scores, axis=0)), _shares)
+
+
+def class_link_of(estimator: Any, X: Any, scores: Floats) -> ClassLink:
+    """The same for more than two classes, given the decision values (N, K) of the rows of X."""
+    if not hasattr(estimator, "predict_proba"):
+        raise without_probabilities(estimator)
+    with quiet_names():
+        own = np.asarray(estimator.predict_proba(sampled_rows(X, COMPARED)), dtype=np.float64)
+    at = sampled_rows(scores, COMPARED).T
+    for link in CLASS_LINKS:
+        if np.allclose(link(at).T, own, atol=AGREE):
+            return link
+    raise EstimatorError(
+        f"the probabilities of {type(estimator).__name__} are not a known function of its decision values, so they "
+        f"have no closed form without a row: use LogisticRegression or LinearDiscriminantAnalysis."
     )

@@ -1,15 +1,16 @@
-"""`AccuracyPosterior`: the posterior of a share of right decisions."""
+"""`AccuracyPosterior`: the posterior of a share of right decisions; `ClassErrorPosterior`: that of each decision."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaincc, betaincinv
 
 from foldless.checks import Floats, as_number, as_numbers, as_probabilities
-from foldless.results.auc import ShownAsCard, WithQuantiles
+from foldless.results.auc import ShownAsCard, WithQuantiles, central
 
 HALF = 0.5  # Jeffreys' prior
 
@@ -76,3 +77,97 @@ class AccuracyPosterior(ShownAsCard, WithQuantiles):
             f"AccuracyPosterior({self.name} {self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
             f"method={self.method!r})"
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassErrorPosterior(ShownAsCard):
+    """Posterior of the decisions of a classifier of more than two classes, on new data.
+
+    `error`, `accuracy` and `balanced_accuracy` have ``mean``, ``sd``, ``interval(level)``, ``cdf`` and ``ppf``, and so
+    has each of the mappings `sensitivity` (share of a class that is recognised) and `ppv` (share of the decisions for a
+    class that are right) by label. `confusion_mean` and `confusion_interval(level)` are matrices: of the rows of the
+    class of the line, the share that is taken for the class of the column. Each line has a Dirichlet law, from the
+    decisions on rows left out and a prior that counts as one row.
+
+    Examples
+    --------
+    >>> import foldless as fl
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = load_iris(return_X_y=True)
+    >>> post = fl.error_posterior(LogisticRegression().fit(X[:, :2], y), X[:, :2], y)
+    >>> post
+    ClassErrorPosterior(error 0.2..., 95% interval [0.1..., 0.2...], 3 classes, method='loo')
+    >>> post.confusion_mean.sum(axis=1).round(6)
+    array([1., 1., 1.])
+    """
+
+    accuracy: AccuracyPosterior
+    balanced_accuracy: AccuracyPosterior
+    classes: tuple[Any, ...]
+    counts: Floats  # (K, K) rows of each class by decision, as many as count as independent
+    method: str
+    notes: tuple[str, ...]
+    _card = "class_error_posterior"
+
+    @property
+    def error(self) -> AccuracyPosterior:
+        """Share of wrong decisions."""
+        return replace(self.accuracy, name="error", a=self.accuracy.b, b=self.accuracy.a)
+
+    @property
+    def sensitivity(self) -> Mapping[Any, AccuracyPosterior]:
+        """Share of the rows of each class that is recognised, by label."""
+        return self._shares("sensitivity", *self._beta)
+
+    @property
+    def ppv(self) -> Mapping[Any, AccuracyPosterior]:
+        """Share of the decisions for each class that are right, by label, with the classes as frequent as here."""
+        wrong = self.counts.sum(axis=0) - self.counts + HALF
+        return self._shares("PPV", self.counts + HALF, wrong)
+
+    def _shares(self, name: str, a: Floats, b: Floats) -> dict[Any, AccuracyPosterior]:
+        each = zip(self.classes, np.diag(a).tolist(), np.diag(b).tolist(), strict=True)
+        return {k: replace(self.accuracy, name=f"{name} of {k!r}", a=right, b=wrong) for k, right, wrong in each}
+
+    @property
+    def _beta(self) -> tuple[Floats, Floats]:
+        a = self.counts + 1 / len(self.classes)
+        return a, a.sum(axis=1, keepdims=True) - a
+
+    @property
+    def confusion_mean(self) -> Floats:
+        """Posterior means of the confusion matrix; each line adds up to 1."""
+        a, b = self._beta
+        return np.asarray(a / (a + b))
+
+    def confusion_interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends of the central credible intervals."""
+        low, high = (np.asarray(betaincinv(*self._beta, q)) for q in central(level))
+        return low, high
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """Every share with its interval, as a plain dict."""
+        matrix = zip(("mean", "low", "high"), (self.confusion_mean, *self.confusion_interval(level)), strict=True)
+        return {
+            "classes": list(self.classes),
+            "level": level,
+            **{name: _stated(getattr(self, name), level) for name in ("error", "accuracy", "balanced_accuracy")},
+            "sensitivity": [_stated(each, level) for each in self.sensitivity.values()],
+            "ppv": [_stated(each, level) for each in self.ppv.values()],
+            "confusion": {name: values.tolist() for name, values in matrix},
+            "method": self.method,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        low, high = self.error.interval()
+        return (
+            f"ClassErrorPosterior(error {self.error.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
+            f"{len(self.classes)} classes, method={self.method!r})"
+        )
+
+
+def _stated(law: AccuracyPosterior, level: float) -> dict[str, float]:
+    low, high = law.interval(level)
+    return {"mean": law.mean, "sd": law.sd, "low": low, "high": high}

@@ -11,8 +11,12 @@ import numpy as np
 
 from foldless.checks import Floats, as_probabilities
 from foldless.honest.calibration import CalibrationLaw, apparent_gaps, regression
+from foldless.honest.probabilities import Estimate
 from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
+
+CERTAIN = 0.01  # share of probabilities of 0 or 1 from which log odds say nothing
+UNDEFINED = Estimate(np.nan, np.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,13 +65,27 @@ class Calibration(ShownAsCard):
     _card = "calibration"
 
     @cached_property
+    def certain(self) -> tuple[str, ...]:
+        """Why refits have neither slope nor intercept, if too many of their probabilities are exactly 0 or 1."""
+        share = float(np.mean((self.law.rows.honest == 0) | (self.law.rows.honest == 1)))
+        text = (
+            f"{share:.0%} of the predicted probabilities are exactly 0 or 1, where log odds are infinite: there is no "
+            f"calibration slope or intercept, and the log loss rests on how small a probability may be."
+        )
+        return (text,) if self.method == "refit" and share > CERTAIN else ()
+
+    @cached_property
     def slope(self) -> Measure:
-        """Slope of the log odds: 1 is right, below 1 the probabilities are too extreme."""
+        """Slope of the log odds: 1 is right, below 1 the probabilities are too extreme; NaN if `certain`."""
+        if self.certain:
+            return Measure.normal("calibration slope", UNDEFINED, np.nan)
         return Measure.of("calibration slope", *self.law.slope, regression(self.law.rows.apparent)[1])
 
     @cached_property
     def intercept(self) -> Measure:
-        """Calibration in the large: what is missing in the log odds on average, 0 if nothing."""
+        """Calibration in the large: what is missing in the log odds on average, 0 if nothing; NaN if `certain`."""
+        if self.certain:
+            return Measure.normal("calibration intercept", UNDEFINED, np.nan)
         rows = self.law.rows
         return Measure.normal("calibration intercept", rows.intercept(), rows.apparent.intercept().value)
 

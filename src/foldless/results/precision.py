@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, as_probabilities
+from foldless.honest.design import Bools
 from foldless.honest.probabilities import unit_rule
 from foldless.laws.effect import bisected
 from foldless.results.auc import central
@@ -54,7 +55,7 @@ class PrecisionRecall:
             return (1 - curves.effect.cdf(at)) @ curves.weights < p
 
         ends = np.full(u.shape, -REACH), np.full(u.shape, REACH)
-        return np.asarray(ndtr(bisected(is_below, *ends)))
+        return np.asarray(ndtr(bisected(is_below, *ends, halvings=46)))
 
     def _from_rate(self, u: Floats, rate: Floats) -> Floats:
         hits, alarms = self.prevalence * u, (1 - self.prevalence) * rate
@@ -71,6 +72,14 @@ def _rates(curves: BinormalCurves, u: Floats) -> tuple[Floats, Floats]:
     shift = np.multiply.outer(curves.effect.ppf(p), curves._stretch)
     rates = ndtr((ndtri(u)[:, None, None] - shift) / curves.beta)
     return rates.reshape(u.size, -1), np.multiply.outer(weights, curves.weights).ravel()
+
+
+def apparent_precision(positive: Bools, scores: Floats, weights: Floats) -> float:
+    """The average precision of the rows themselves: precision at each score, weighted by the recall that it adds."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.diff(scores[order]) != 0, True)  # of each run of equal scores
+    hits, alarms = (np.cumsum(w[order])[last] for w in (weights * positive, weights))
+    return float(np.diff(hits, prepend=0.0) @ (hits / alarms) / hits[-1])
 
 
 def average_precision(curves: BinormalCurves, prevalences: tuple[Floats, Floats], apparent: float) -> Measure:

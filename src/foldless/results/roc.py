@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ from foldless.checks import Floats, as_number, as_probabilities
 from foldless.errors import InputError
 from foldless.laws.effect import Effect, GridEffect, bisected
 from foldless.results.auc import ShownAsCard, central
+
+MOST_STEPS = 2000
 
 
 class PointInterval(NamedTuple):
@@ -75,7 +77,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach)))
+        return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, halvings=44)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
         """P(Phi^-1(TPR) <= x) at fpr = Phi(q)."""
@@ -99,6 +101,9 @@ class BinormalCurves:
 class ROCPosterior(ShownAsCard):
     """Posterior of the ROC curve of one classifier.
 
+    `steps` are the false and true positive rates of the honest scores themselves, counted at each of them; None where
+    there are none.
+
     Examples
     --------
     >>> from foldless.results.roc import ROCPosterior, SeparationCurves
@@ -115,6 +120,7 @@ class ROCPosterior(ShownAsCard):
     n0: int
     n1: int
     notes: tuple[str, ...] = ()
+    steps: tuple[Floats, Floats] | None = field(default=None, compare=False)
     _card = "roc_posterior"
 
     def __repr__(self) -> str:
@@ -150,6 +156,14 @@ class ROCPosterior(ShownAsCard):
         inside = np.clip(f, 1e-300, 1 - 1e-16)
         # Every curve starts at (0, 0) and ends at (1, 1).
         return np.where(f == 0, 0.0, np.where(f == 1, 1.0, tpr(np.asarray(ndtri(inside)))))[()]
+
+
+def counted_steps(negative: Floats, positive: Floats) -> tuple[Floats, Floats]:
+    """Shares of both classes at or above each score, from (0, 0) to (1, 1); of very many scores an even choice."""
+    at = np.unique(np.concatenate([negative, positive]))[::-1]
+    at = at[np.linspace(0, at.size - 1, min(at.size, MOST_STEPS)).astype(np.intp)]
+    fpr, tpr = (1 - np.searchsorted(np.sort(each), at) / each.size for each in (negative, positive))
+    return np.append(0.0, fpr), np.append(0.0, tpr)
 
 
 def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:

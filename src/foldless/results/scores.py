@@ -14,11 +14,12 @@ class HonestScores(ShownAsCard):
 
     Attributes
     ----------
-    scores : array of shape (N,)
-        Leave-one-out scores; of refits the mean over four of them. Do not pool them into an AUC: the class balance
-        moves with the removed row.
+    scores : array of shape (N,), of more than two classes (N, K)
+        Leave-one-out scores; of refits the mean over four of them; of a softmax or LDA of several classes up to a
+        constant per row. Do not pool them into an AUC: the class balance moves with the removed row.
     pair_auc : float
-        Leave-pair-out AUC, free of that bias; of refits the share of ordered pairs among rows held out together.
+        Leave-pair-out AUC, free of that bias; of more than two classes the average, of refits the share of ordered
+        pairs among rows held out together.
     noise_share : float
         Share of the variance of the scores that is due to the training set, from 0 to 1; of refits a bound, which may
         be slightly above 1.
@@ -41,6 +42,6 @@ class HonestScores(ShownAsCard):
 
     def __repr__(self) -> str:
         return (
-            f"HonestScores({self.scores.size} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
+            f"HonestScores({len(self.scores)} rows, leave-pair-out AUC {self.pair_auc:.3f}, "
             f"noise_share={self.noise_share:.2f}, method={self.method!r})"
         )

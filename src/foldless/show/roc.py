@@ -27,7 +27,7 @@ Threshold = float | Literal["own"] | None
 
 @dataclass(frozen=True, eq=False)
 class ROCCurve:
-    """Mean curve and band over `fpr`, the area under it, and the rates at the operating point."""
+    """Mean curve and band over `fpr`, the area under it, the rates at the operating point, and the counted curve."""
 
     fpr: Floats
     mean: Floats
@@ -36,15 +36,17 @@ class ROCCurve:
     level: float
     area: PointInterval
     point: ErrorPosterior | None = None
+    steps: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, roc: ROCPosterior, level: float, point: ErrorPosterior | None = None) -> ROCCurve:
         """Evaluate a posterior on the grid of the picture."""
-        return cls(FPR, roc.mean(FPR), *roc.band(FPR, level), level, roc.partial_auc(1.0, level), point)
+        area = roc.partial_auc(1.0, level)
+        return cls(FPR, roc.mean(FPR), *roc.band(FPR, level), level, area, point, roc.steps)
 
 
 class ROCPosteriorDisplay(style.ModelsDisplay):
-    """Posterior of the ROC curve, drawn: mean, credible band, operating point, chance line.
+    """Posterior of the ROC curve, drawn: mean, credible band, counted curve, operating point, chance line.
 
     Make it with `from_estimator` or `from_posterior`; the constructor takes the numbers themselves. The band contains
     each point of the curve with the given probability.
@@ -154,6 +156,9 @@ def _draw_curve(ax: Any, name: str, curve: ROCCurve, look: dict[str, Any]) -> tu
     label = f"{name}: {area}" if name else area
     (line,) = ax.plot(curve.fpr, curve.mean, **{"linewidth": 2, "label": label, "zorder": 3, **look})
     band_look = {"alpha": style.BAND, "linewidth": 0, "label": f"{words.percent(curve.level)} band", "zorder": 2}
+    if curve.steps is not None:
+        counted = {"linewidth": 0.9, "alpha": 0.6, "label": "counted, each row left out", "zorder": 2.5}
+        ax.plot(*curve.steps, color=line.get_color(), **counted)
     band = ax.fill_between(curve.fpr, curve.low, curve.high, color=line.get_color(), **band_look)
     return line, band, None if curve.point is None else _draw_point(ax, curve.point, curve.level, line.get_color())
 
@@ -176,8 +181,8 @@ def _rates_at(analysis: Analysis, threshold: Threshold) -> ErrorPosterior | None
     """The rates at a threshold; None where no point is to be drawn."""
     if threshold == "own":
         known = is_estimator(analysis.estimator) and why_unknown(analysis.estimator) is None
-        return analysis.error() if known else None
-    return None if threshold is None else analysis.error(threshold)
+        return analysis.rates() if known else None
+    return None if threshold is None else analysis.rates(threshold)
 
 
 def _why_no_point(estimator: Any) -> tuple[str, ...]:

@@ -46,13 +46,17 @@ class CurveDisplay(style.Display):
         if len(models) != 1:
             raise InputError(f"{cls.__name__} draws one model, got {len(models)}: draw each on its own, or pass ax.")
         ((name, analysis),) = models.items()
-        display = cls(*cls._curve(analysis, level), level, analysis.measures().rows.share, analysis.notes)
         style.emit_warnings(models)
-        return display.plot(ax, **{"label": name, **look})
+        return cls.of(analysis, level, GRID).plot(ax, **{"label": name, **look})
+
+    @classmethod
+    def of(cls, analysis: Analysis, level: float, grid: Floats) -> Self:
+        """The display of an analysis at these points of its horizontal axis, not drawn yet."""
+        return cls(*cls._curve(analysis, level, grid), level, analysis.measures().rows.share, analysis.notes)
 
     @classmethod
     @abstractmethod
-    def _curve(cls, analysis: Analysis, level: float) -> tuple[Floats, Floats, Floats, Floats]: ...
+    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]: ...
     @abstractmethod
     def _references(self, ax: Any) -> list[Any]: ...
 
@@ -75,9 +79,9 @@ class CalibrationDisplay(CurveDisplay):
     _labels = "predicted probability", "share of positive rows"
 
     @classmethod
-    def _curve(cls, analysis: Analysis, level: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         curve = analysis.calibration.curve
-        return GRID, curve.mean(GRID), *curve.band(GRID, level)
+        return grid, curve.mean(grid), *curve.band(grid, level)
 
     def _references(self, ax: Any) -> list[Any]:
         return list(ax.plot([0, 1], [0, 1], label="right probabilities", zorder=1, **style.DASHED))
@@ -89,9 +93,9 @@ class DecisionCurveDisplay(CurveDisplay):
     _labels = "threshold probability", "net benefit"
 
     @classmethod
-    def _curve(cls, analysis: Analysis, level: float) -> tuple[Floats, Floats, Floats, Floats]:
-        curve = analysis.net_benefit(GRID)
-        return GRID, curve.mean, *curve.interval(level)
+    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        curve = analysis.net_benefit(grid)
+        return grid, curve.mean, *curve.interval(level)
 
     def _references(self, ax: Any) -> list[Any]:
         all_ = self.prevalence - (1 - self.prevalence) * self.x / (1 - self.x)
@@ -106,9 +110,9 @@ class PrecisionRecallPosteriorDisplay(CurveDisplay):
     _labels = "recall (sensitivity)", "precision (PPV)"
 
     @classmethod
-    def _curve(cls, analysis: Analysis, level: float) -> tuple[Floats, Floats, Floats, Floats]:
+    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         curve = analysis.precision_recall
-        return GRID, curve.mean(GRID), *curve.band(GRID, level)
+        return grid, curve.mean(grid), *curve.band(grid, level)
 
     def _references(self, ax: Any) -> list[Any]:
         return [style.chance_line(ax, (0, 1), (self.prevalence, self.prevalence))]

@@ -7,14 +7,17 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.findings.naming import names_after, steps_before_y
+from foldless.honest.families import Objective, describe, strength
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, sklearn_names
 from foldless.model.view import LinearView, as_table, dismantled
+from foldless.results.auc import central
 from foldless.show.report.parts import Case, Part
 from foldless.words import shortened
 
@@ -104,6 +107,79 @@ def _entry(view: LinearView, name: str, weights: Floats, share: float) -> dict[s
     if len(view.classes) > 2:
         entry["class"] = view.classes[k]
     return entry
+
+
+# ---- Odds ratios of a logistic regression, per unit of the columns of X.
+
+MOST_ODDS = 60
+
+
+def odds_part(case: Case) -> Part:
+    """Odds ratios with the intervals that the curvature of the objective, penalty included, gives."""
+    view = None if case.why_no_risks or case.analysis.by_refits else case.analysis.view
+    known = None if view is None else describe(view, case.analysis.options.sample_weight)
+    if view is None or known is None or not known.name.startswith("logistic regression"):
+        return Part.skipped("Odds ratios are those of a logistic regression.")
+    if view.X.shape[1] > MOST_ODDS or checks.is_sparse(view.X) or np.ptp(known.loss.weight) > 0:
+        return Part.skipped(
+            f"Odds ratios are shown for at most {MOST_ODDS} columns, dense and without weights of rows."
+        )
+    Z = np.asarray(view.X, dtype=np.float64)
+    contrasts, names = _contrasts(case, Z)
+    spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
+    ends = [np.exp(contrasts @ known.weights + z * spread).tolist() for z in (0.0, *ndtri(central(case.level)))]
+    rows = [{"name": row[0], "odds": row[1], "low": row[2], "high": row[3]} for row in zip(names, *ends, strict=True)]
+    return Part({"level": case.level, "penalised": known.lam > 0, "rows": rows})
+
+
+def _covariance(known: Objective, C: float | None, Z: Floats) -> Floats:
+    """The inverse of the curvature on the scale of the likelihood; the objective counts each row C times."""
+    A = np.column_stack([Z, np.full(len(Z), known.constant or float(known.free_intercept))])
+    D = known.loss.curvature(Z @ known.weights + known.intercept)
+    penalties = [*np.full(Z.shape[1], known.lam), known.lam if known.constant else 0.0]
+    H = (A * D[:, None]).T @ A + np.diag(penalties)
+    return np.asarray(np.linalg.pinv(H, hermitian=True)[:-1, :-1] * (C if known.lam and C else 1.0))
+
+
+def _contrasts(case: Case, Z: Floats) -> tuple[Floats, list[str]]:
+    """What to multiply the weights by: units of X, and levels against the first of their column, which is left out."""
+    steps = steps_before_y(case.analysis.estimator)
+    names, table = _carried(case.names, case.analysis.X, steps, Z.shape[1]), as_table(case.analysis.X)
+    given = case.names or [_numbered(k) for k in range(table.shape[1])]
+    units = np.diag([_unit_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)])
+    labels = [shortened(name.rpartition("__")[2]) for name in names]
+    first = {k: group[0] for group in _levels(steps) if _is_one_hot(Z[:, group[0] : group[-1] + 1]) for k in group[1:]}
+    for k, reference in first.items():
+        units[k, reference] = -1.0
+        labels[k] = f"{labels[k]} against {labels[reference]}"
+    kept = [k for k in range(len(labels)) if k not in set(first.values())]
+    return units[kept], [labels[k] for k in kept]
+
+
+def _is_one_hot(Z: Floats) -> bool:
+    return bool(np.isin(Z, (0, 1)).all() and np.all(Z.sum(axis=1) == 1))
+
+
+def _unit_of(table: Any, given: list[str], name: str, z: Floats) -> float:
+    """The change of a column after the steps per unit of the column of X that it stems from; 1 if there is none."""
+    if (plain := name.rpartition("__")[2]) not in given:
+        return 1.0
+    k = given.index(plain)
+    column = np.asarray(table.iloc[:, k] if hasattr(table, "iloc") else table[:, k])
+    if column.dtype.kind not in NUMERIC or np.unique(column[known := np.isfinite(column)]).size < 2:
+        return 1.0
+    slope, start = np.polyfit(column[known], z[known], 1)
+    return float(slope) if np.allclose(start + slope * column[known], z[known], atol=1e-8) else 1.0
+
+
+def _levels(steps: Steps) -> Iterator[list[int]]:
+    """Columns that hold all levels of one column of X."""
+    parts = ((step, *part[:2]) for _, step in steps for part in getattr(step, "transformers_", ()))
+    for container, name, part in parts:
+        for _, encoder in flattened(name, part)[-1:]:
+            if "OneHotEncoder" in sklearn_names(encoder) and encoder.drop is None:
+                ends = np.cumsum([container.output_indices_[name].start, *map(len, encoder.categories_)]).tolist()
+                yield from (list(range(*span)) for span in pairwise(ends))
 
 
 # ---- The data in a few numbers: rows, classes, features, and columns that are constant, incomplete or not numeric.

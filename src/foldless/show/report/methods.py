@@ -164,5 +164,8 @@ def paragraph(summary: dict[str, Any]) -> dict[str, Any]:
             works.append(work)
         return f"[{works.index(work) + 1}]"
 
-    text = page.filled_in_text("methods.txt.j2", s=summary, weights=WEIGHTS, cite=cite)
+    figures = {line["measure"]: line for line in summary["validation"].get("figures", ())}
+    fewest = min(entry["rows"] for entry in summary["data"]["classes"])
+    about = {"found": figures.get, "fewest": fewest, "weights": WEIGHTS, "cite": cite}
+    text = page.filled_in_text("methods.txt.j2", s=summary, **about)
     return {"text": text, "references": works}

@@ -73,6 +73,11 @@ def _signed(weight: float) -> str:
     return ("+" if weight >= 0 else "\N{MINUS SIGN}") + digits
 
 
+def _decimal(value: float | None, digits: int = words.DIGITS) -> str:
+    """Any number, a dash where there is none, and no sign before zero."""
+    return "-" if value is None else f"{value:z.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
 def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
     """The pairs of classes as a lower triangle, or with too many classes as a list, the weakest first."""
     classes = [str(label) for label in auc["classes"]]
@@ -88,11 +93,12 @@ def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
     return {"columns": classes[:-1], "rows": rows, "pairs": [], "rest": 0}
 
 
-FILTERS: dict[str, Callable[[Any], str]] = {
+FILTERS: dict[str, Callable[..., str]] = {
     "rate": words.rate,
     "percent": words.percent,
     "span": _span,
     "signed": _signed,
+    "decimal": _decimal,
     "number": lambda value: f"{value:,}",
     "capital": style.capital,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from foldless import checks, words
 from foldless.analysis import Analysis
 from foldless.cards.drawing import density_curve
-from foldless.errors import InputError
+from foldless.errors import EstimatorError, InputError
 from foldless.model.steps import why_unknown
 from foldless.plan.learning import learning_curve
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
+from foldless.results.roc import ROCPosterior
 from foldless.show import style
 from foldless.show.auc import AUCPosteriorDisplay
 from foldless.show.comparison import LearningCurveDisplay
@@ -63,6 +65,14 @@ class Case:
         """Whether it is a bare weight vector, which cannot be refitted."""
         return not hasattr(self.analysis.estimator, "fit")
 
+    @cached_property
+    def why_no_risks(self) -> str | None:
+        """Why the classifier has no probabilities that could be judged; None if it has."""
+        try:
+            return None if self.analysis.probabilities.size else "There are no rows."
+        except (EstimatorError, InputError) as err:
+            return style.capital(str(err))
+
     @property
     def counts(self) -> dict[Any, int]:
         """Rows of each class; with two classes, the positive one first."""
@@ -106,7 +116,7 @@ def own_rates(case: Case) -> ErrorPosterior | str:
     estimator = case.analysis.estimator
     known = not hasattr(estimator, "decision_function")  # probabilities, which the classifier compares with one half
     reason = NO_THRESHOLD if case.is_weights else None if known else why_unknown(estimator)
-    return case.analysis.error() if reason is None else reason
+    return case.analysis.rates() if reason is None else reason
 
 
 # ---- The ROC curve with its band.
@@ -120,13 +130,30 @@ def roc_part(case: Case) -> Part:
     curve = ROCCurve.of(roc, case.level, None if isinstance(rates, str) else rates)
     points = [{"fpr": fpr, **roc.tpr_at(fpr, case.level)._asdict()} for fpr in TABLE_FPR]
     drawn = {"fpr": curve.fpr, "tpr": curve.mean, "low": curve.low, "high": curve.high}
-    content = {"level": case.level, "points": points, "curve": drawn, "notes": list(roc.notes)}
+    beside = None if isinstance(rates, str) else _beside_curve(roc, rates, case.level)
+    content = {"level": case.level, "points": points, "curve": drawn, "point": beside, "notes": list(roc.notes)}
     rising = "; ".join(
         f"at a false positive rate of {p['fpr']:g} the true positive rate is {words.rate(p['mean'])}" for p in points
     )
     alt = f"ROC curve with its {words.percent(case.level)} band. {rising}."
 
     return Part(content, {"roc": page.svg("roc", alt, ROCPosteriorDisplay({"": curve}).plot, 4.0, 4.2)})
+
+
+def _beside_curve(roc: ROCPosterior, rates: ErrorPosterior, level: float) -> dict[str, Any]:
+    """The operating point beside the curve at its false positive rate, in words where it is outside the band."""
+    fpr, tpr = 1 - rates.specificity.mean, rates.sensitivity.mean
+    curve = roc.tpr_at(fpr, level)
+    side = "above" if tpr > curve.high else "below" if tpr < curve.low else None
+    text = "The dot at the threshold, which is counted from the rows on both sides of it, agrees with the curve."
+    if side is not None:
+        text = (
+            f"At the threshold the sensitivity is {words.rate(tpr)}, {side} the band of the curve there "
+            f"({words.span(curve.low, curve.high)}). The dot is counted from the rows on both sides of the threshold, "
+            f"and so is the thin line; the smooth curve has a shape with one bend, set by the AUC and the spread of "
+            f"the scores in each class, which does not follow these data here. For this threshold use the dot."
+        )
+    return {"fpr": fpr, "tpr": tpr, "curve": curve._asdict(), "agrees": side is None, "text": text}
 
 
 FACTORS = (1, 2, 5)

@@ -14,7 +14,7 @@ from foldless.analysis import Options, analysed
 from foldless.cards.drawing import card
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
-from foldless.show.report import compared, data, methods, page, parts
+from foldless.show.report import compared, data, methods, page, parts, risks
 from foldless.show.report.parts import Case, Part
 from foldless.tables import refuse_stream
 from foldless.words import plain
@@ -84,6 +84,7 @@ class Chapter(NamedTuple):
     make: Callable[[Case], Part]
     two_classes_only: bool = False
     emits: bool = False  # warnings, from fits of clones or from a public function
+    of_risks: bool = False  # for classifiers with probabilities
 
 
 # In the order of the page.
@@ -91,6 +92,11 @@ CHAPTERS = (
     Chapter("auc", "AUC and its posterior", parts.auc_part),
     Chapter("roc", "ROC curve", parts.roc_part, two_classes_only=True),
     Chapter("rates", "sensitivity, specificity and predictive values", parts.rates_part, two_classes_only=True),
+    Chapter("thresholds", "other thresholds", risks.thresholds_part, two_classes_only=True, of_risks=True),
+    Chapter("calibration", "calibration", risks.calibration_part, two_classes_only=True, of_risks=True),
+    Chapter("decision", "decision curve", risks.decision_part, two_classes_only=True, of_risks=True),
+    Chapter("precision", "precision and recall", risks.precision_recall_part, two_classes_only=True, of_risks=True),
+    Chapter("validation", "table of the validation", risks.validation_part, of_risks=True, emits=True),
     Chapter(
         "comparison", "5-fold cross-validation and the paper's estimator", compared.comparison_part,
         two_classes_only=True, emits=True,
@@ -98,6 +104,7 @@ CHAPTERS = (
     Chapter("search", "search over the penalty", compared.search_part, emits=True),
     Chapter("diagnosis", "diagnosis", parts.diagnosis_part),
     Chapter("learning_curve", "learning curve", parts.learning_curve_part, two_classes_only=True, emits=True),
+    Chapter("odds", "odds ratios", data.odds_part, two_classes_only=True),
     Chapter("features", "most weighted features", data.features_part),
     Chapter("data", "data summary", data.data_part),
 )  # fmt: skip
@@ -125,11 +132,12 @@ def report(
 ) -> Report:
     """Everything that foldless can say about a fitted classifier, as one self-contained HTML page.
 
-    The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold, 5-fold cross-validation and the paper's
-    estimator for comparison, a search over the penalty, the diagnosis, a learning curve, the features with the largest
-    weights, the data, and a methods paragraph for a manuscript. The page needs neither network nor JavaScript, and its
-    bytes depend only on the arguments and the versions. With more than two classes the AUC is an average, and parts
-    that exist for two classes only say so.
+    The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold and at others, calibration, decision and
+    precision-recall curves, the table of `validate`, 5-fold cross-validation and the paper's estimator for comparison,
+    a search over the penalty, the diagnosis, a learning curve, the features with the largest weights, the data, and a
+    methods paragraph for a manuscript. The page needs neither network nor JavaScript, and its bytes depend only on the
+    arguments and the versions. With more than two classes the AUC is an average, and parts that exist for two classes
+    only say so.
 
     Everything but the cross-validation and the search, which fit clones of `estimator`, is read off one `Analysis`.
 
@@ -234,6 +242,8 @@ def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
     """The part, and the texts of the warnings emitted while it was made."""
     if chapter.two_classes_only and not case.two_classes:
         return Part.skipped("For two classes only."), []
+    if chapter.of_risks and case.why_no_risks is not None:
+        return Part.skipped(case.why_no_risks), []
     if not chapter.emits:
         return chapter.make(case), []
     with warnings.catch_warnings(record=True) as caught:
