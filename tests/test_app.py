@@ -21,6 +21,7 @@ import polars as pl
 import pyreadstat
 import pytest
 import uvicorn
+from sklearn.linear_model import RidgeClassifier
 
 import foldless as fl
 from cli_files import N, X, Y, gzipped, lines, run
@@ -578,3 +579,88 @@ def test_a_worker_that_dies_is_reported(client):
     tab.begin("report", target="y", model="forest")
     os.kill(worker.result().pid, 9)
     assert tab.done()["refused"] == server.CRASHED
+
+
+# ---- --scores and --save-model
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").write_text(lines())
+    return tmp_path
+
+
+def scores_of(*words):
+    assert run("auc", "x.csv", "--target", "y", "--scores", "s.csv", *words).exit_code == 0
+    return pl.read_csv("s.csv")
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+def test_scores_are_those_of_fits_without_the_row(folder, positive):
+    """Ridge regression, where removal is exact: sixty refits give the same, towards the positive class."""
+    found = scores_of("--model", "ridge", "--C", "0.5", "--no-standardize", "--positive", positive)
+    sign = 1 if positive else -1
+    for k in range(N):
+        rest = np.arange(N) != k
+        refit = RidgeClassifier(alpha=2.0).fit(X[rest], Y[rest]).decision_function(X[[k]])[0]
+        assert found["honest_score"][k] == pytest.approx(sign * refit, rel=1e-9)
+
+
+def test_rows_are_named_or_numbered_as_in_the_file(folder):
+    """Rows without a class are left out, and the others keep their numbers."""
+    labels = ["" if k in (0, 7) else str(Y[k]) for k in range(N)]
+    Path("x.csv").write_text(lines(labels=labels))
+    assert scores_of()["id"].to_list() == [k + 1 for k in range(N) if k not in (0, 7)]
+    Path("x.csv").write_text(lines(sample=[f"s{k}" for k in range(N)]))
+    assert scores_of("--id", "sample")["id"].to_list() == [f"s{k}" for k in range(N)]
+
+
+def test_scores_of_three_classes(folder):
+    """One score for each class; that of the own class is the largest for most rows that are told apart."""
+    labels = np.arange(N) % 3
+    Path("x.csv").write_text(lines(labels=labels, rows=X + 3 * np.eye(3)[labels]))
+    found = scores_of("--model", "lda")
+    assert found.columns == ["id", "class", "honest_score_0", "honest_score_1", "honest_score_2"]
+    assert np.mean(np.argmax(found[:, 2:].to_numpy(), axis=1) == labels) > 0.8
+
+
+def test_names_in_scores_are_never_formulas(folder):
+    Path("x.csv").write_text(lines(labels=np.where(Y, "=cmd()", "+1"), sample=[f"@{k}" for k in range(N)]))
+    found = scores_of("--id", "sample")
+    assert set(found["class"]) == {"'=cmd()", "+1"}
+    assert found["id"][0] == "'@0"
+
+
+WRONG = {
+    "--scores=s.txt": "--scores s.txt: expected a name that ends in .csv",
+    "--save-model=m.pkl": "--save-model m.pkl: expected a name that ends in .skops",
+    "--scores=nowhere/s.csv": "there is no directory nowhere",
+}
+
+
+@pytest.mark.parametrize("option", WRONG)
+def test_files_that_cannot_be_written_are_refused_before_the_work(folder, option):
+    for command in (["auc"], ["report", "-o", "r.html"]):
+        result = run(*command, "x.csv", "--target", "y", option)
+        assert result.exit_code == 2
+        assert WRONG[option] in result.stderr
+    assert [path.name for path in folder.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize("option", ["--scores=s.csv", "--save-model=m.skops"])
+def test_tables_read_in_blocks_have_neither(folder, option):
+    pl.DataFrame({"a": X[:, 0], "y": Y}).write_parquet("x.parquet")
+    result = run("auc", "x.parquet", "--target", "y", "--stream", option)
+    assert result.exit_code == 2
+    assert "needs the whole table in memory" in result.stderr
+
+
+def test_a_saved_model_is_read_again(folder):
+    """The same answer from the file."""
+    first = run("auc", "x.csv", "--target", "y", "--save-model", "m.skops", "--json")
+    again = run("auc", "x.csv", "--target", "y", "--model-file", "m.skops", "--json")
+    assert json.loads(first.stdout)["auc"] == json.loads(again.stdout)["auc"]
+    assert run("auc", "x.csv", "--target", "y", "--scores", "s.csv", "--save-model", "m.skops").stdout.endswith(
+        "s.csv\nm.skops\n"
+    )

@@ -240,8 +240,7 @@ async def _ended(worker: subprocess.Process) -> None:
 
 def outcome(do: str, out: Path, code: int, complaint: str) -> dict[str, Any]:
     """The answer of a worker, or its complaint."""
-    answer = out / f"{do}.json"
-    if code == 0 and answer.exists():
+    if code == 0 and (answer := out / f"{do}.json").exists():
         return {do: json.loads(answer.read_text(encoding="utf-8"))}
     return {"refused": one_line(complaint) or CRASHED}
 
@@ -252,11 +251,11 @@ def outcome(do: str, out: Path, code: int, complaint: str) -> dict[str, Any]:
 async def page(request: Request) -> Response:
     """The page and what belongs to it."""
     name = request.path_params.get("name", "page.html")
-    folder = "foldless.show.report" if name == "page.css" else "foldless.app"
     kinds = {"page.html": "text/html", "app.js": "text/javascript", "app.css": "text/css", "page.css": "text/css"}
     if name not in kinds:
         return said("There is no such page.", 404)
-    return Response((files(folder) / name).read_bytes(), media_type=kinds[name])
+    folder = files("foldless.show.report" if name == "page.css" else "foldless.app")
+    return Response((folder / name).read_bytes(), media_type=kinds[name])
 
 
 def of_tab(answer: Callable[[Request, Tab], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
