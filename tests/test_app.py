@@ -11,7 +11,6 @@ import subprocess
 import threading
 import time
 from contextlib import redirect_stderr, redirect_stdout
-from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import quote
@@ -26,7 +25,6 @@ from sklearn.linear_model import RidgeClassifier
 import foldless as fl
 from cli_files import N, X, Y, gzipped, lines, run
 from foldless.app import server, work
-from foldless.cli.app import exit_code
 from foldless.cli.models import load_model
 from foldless.cli.request import read_file
 from test_cli_bad_input import ARCHIVES, FILES, FRAMES
@@ -246,27 +244,24 @@ def test_python_lines_of_every_pipeline(case, tmp_path, monkeypatch):
 class Here:
     """A worker in this process: what a real one does, without the start of Python."""
 
-    returncode = 0
+    returncode = None
 
     def __init__(self):
         self.stdin = self.stdout = self
         self.said = []
 
     def write(self, line):
-        task, before = json.loads(line), Path.cwd()
-        told, complaint = io.StringIO(), io.StringIO()
-        os.chdir(task["folder"])
-        try:
-            with redirect_stdout(told), redirect_stderr(complaint):
-                call = partial(work.TASKS[task["do"]], task["words"], Path(task["out"]))
-                self.returncode = exit_code(call)
-        finally:
-            os.chdir(before)
-        self.said = [*told.getvalue().splitlines(True), *complaint.getvalue().splitlines(True)]
+        said = io.StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(said):
+            patch.setattr("sys.stdin", io.StringIO(line.decode()))
+            work.main()
+        self.said = said.getvalue().splitlines(True)
 
-    async def __aiter__(self):
-        for line in self.said:
-            yield line.encode()
+    async def readline(self):
+        return self.said.pop(0).encode() if self.said else b""
+
+    def kill(self):
+        self.returncode = -9
 
     async def wait(self):
         return self.returncode
@@ -438,6 +433,13 @@ def test_choices_outside_of_the_list_are_refused(quick, choices):
     assert "do not fit together" in said.json["refused"]
 
 
+def test_choices_become_words():
+    """Empty ones are left out."""
+    choices = {"target": "y", "drop": ["age", "sex"], "log": True, "positive": "", "strict": False}
+    words = ["a.csv", "--target", "y", "--drop", "age", "--drop", "sex", "--log"]
+    assert server.words_of("a.csv", choices) == words
+
+
 def test_a_value_is_never_an_option(quick):
     """A column called --model-file is a column that is not there."""
     seen = look(quick, "x.csv", lines(), target="--model-file=/etc/passwd")["look"]
@@ -575,7 +577,7 @@ def test_a_worker_that_dies_is_reported(client):
     """Killed by the system, for example for lack of memory."""
     tab = Tab(client)
     tab.put("x.csv", lines())
-    (worker,) = client.tabs.waiting
+    worker = client.tabs.waiting[-1]
     tab.begin("report", target="y", model="forest")
     os.kill(worker.result().pid, 9)
     assert tab.done()["refused"] == server.CRASHED

@@ -11,10 +11,12 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
+from xlsxwriter import Workbook
 
 from chromium import Browser, binary
-from cli_files import N, Y, lines
+from cli_files import N, X, Y, lines
 from test_report_page import BROKEN, CONTRAST, SCRIPT, complaints, requests
 
 pytestmark = pytest.mark.skipif(
@@ -33,12 +35,15 @@ Promise.all([...document.querySelectorAll('[data-file]')].map(async a => (await 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A table with an attack for a name, another table, and a picture."""
+    """A table with an attack for a name, another table, an Excel file with two sheets, and a picture."""
     folder = tmp_path_factory.mktemp("files")
     names = (f'"{SCRIPT}"', "b", "c")
     table = lines(names=names, labels=np.where(Y, "ill", "well"), patient=[f"p{k // 2}" for k in range(N)])
     (folder / "patients.csv").write_text(table)
     (folder / "other.csv").write_text(lines(names=("x", "y1", "z"), labels=np.where(Y, "case", "control")))
+    with Workbook(folder / "two.xlsx") as book:
+        for name in "ab":
+            pl.DataFrame({"x": X[:, 0], "y": Y}).write_excel(book, worksheet=name)
     (folder / "picture.csv").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
     return folder
 
@@ -85,19 +90,22 @@ def test_from_a_wrong_file_to_the_report(browser, program, files):
     browser.look(1280)
     browser.open(program.url)
     browser.choose_file("#file", files / "picture.csv")
-    assert shown(browser, "file-alert").startswith("Picture.csv is not a text file: expected a table as CSV")
-    browser.choose_file("#file", files / "patients.csv")
+    assert shown(browser, "file-alert").startswith("picture.csv is not a text file: expected a table as CSV")
+    browser.choose_file("#file", files / "two.xlsx")
+    browser.wait_for("document.getElementById('file-alert').innerText.endsWith('choose one with --sheet.')")
+    browser.evaluate("document.getElementById('sheet').value = 'b'; document.getElementById('again').click()")
     browser.wait_for("!document.getElementById('choose').hidden")
+    browser.choose_file("#file", files / "patients.csv")
+    browser.wait_for("document.getElementById('file-status').innerText.startsWith('patients.csv: ')")
     assert browser.evaluate("document.getElementById('file-alert').hidden")
     assert browser.evaluate("document.activeElement.id") == "h-target"
     assert text(browser, "file-status") == f"patients.csv: {N} rows, 5 columns."
     assert SCRIPT in text(browser, "columns")
     assert browser.evaluate("document.getElementById('go').disabled")
     browser.evaluate("document.getElementById('target').focus()")
-    for letter in "y":  # chosen as a user of the keyboard does
-        browser.press(letter, 89, letter)
+    browser.press("y", 89, "y")  # chosen as a user of the keyboard does
     browser.wait_for("!document.getElementById('go').disabled")
-    assert "30 “well”, 30 “ill”" in text(browser, "target-status") or "30 “ill”" in text(browser, "target-status")
+    assert "30 “ill”" in text(browser, "target-status")
     assert "patient, as found by the program" in text(browser, "groups")
     assert "'patient' taken for one subject" in text(browser, "prepared")
     browser.evaluate("document.getElementById('go').focus()")

@@ -38,13 +38,12 @@ def app(port: int, no_browser: bool) -> None:
     if absent:
         raise InputError(f"the page needs {' and '.join(absent)}: pip install 'foldless[app]'.")
     door, token = _opened(port), secrets.token_urlsafe(24)
-    port = door.getsockname()[1]
-    address = f"http://{HOST}:{port}/{token}/"
+    address = f"http://{HOST}:{door.getsockname()[1]}/{token}/"
     console.say(f"foldless is at {address}")
     console.say("Only this machine can see it. Ctrl-C ends it, and nothing is kept.")
     if not no_browser:
         threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
-    _serve(door, token, port)
+    _serve(door, token)
     console.say("foldless has ended; nothing was kept.")
 
 
@@ -59,7 +58,7 @@ def _opened(port: int) -> socket.socket:
     return door
 
 
-def _serve(door: socket.socket, token: str, port: int) -> None:
+def _serve(door: socket.socket, token: str) -> None:
     """Serve the page until Ctrl-C, or until its button is pressed."""
     import uvicorn
 
@@ -68,7 +67,8 @@ def _serve(door: socket.socket, token: str, port: int) -> None:
     def stop() -> None:
         server.should_exit = True
 
-    server = uvicorn.Server(uvicorn.Config(application(token, port, stop), timeout_graceful_shutdown=2, **QUIET))
+    page = application(token, door.getsockname()[1], stop)
+    server = uvicorn.Server(uvicorn.Config(page, timeout_graceful_shutdown=2, **QUIET))
     if hasattr(signal, "SIGHUP"):  # the window of the terminal was closed: end as after Ctrl-C, and remove all files
         signal.signal(signal.SIGHUP, lambda *_: stop())
     with suppress(KeyboardInterrupt):  # raised once more by uvicorn, after everything has ended

@@ -13,7 +13,7 @@ const SAID = {
   feature: "feature", target: "what to predict", groups: "subject", id: "name of the row",
 };
 
-let tab = null, most = Infinity, columns = [], look = {}, ended = false, turn = 0, chosen = {}, positive = "";
+let tab = null, most = Infinity, columns = [], look = {}, ended = false, turn = 0, chosen = {}, positive = "", fileName = "";
 
 // ---- Talking to the program
 
@@ -57,7 +57,7 @@ async function beat() {
 
 function complain(place, message) {
   const box = $(`${place}-alert`);
-  box.textContent = message ? message.charAt(0).toUpperCase() + message.slice(1) : "";
+  box.textContent = (message || "").replace(/^[a-z]+ /, word => word[0].toUpperCase() + word.slice(1));
   box.hidden = !message || ended;
 }
 
@@ -81,11 +81,12 @@ function fill(select, options, value) {
 async function take(file) {
   if (!file || ended) return;
   const mine = ++turn;
-  for (const part of ["choose", "result"]) $(part).hidden = true;
+  for (const part of ["choose", "result", "reading"]) $(part).hidden = true;
+  $("reading").open = false;
   for (const place of ["file", "target", "report"]) { complain(place, ""); say(place, ""); }
   chosen = {};
   positive = "";
-  for (const field of document.querySelectorAll("#settings input, #settings select")) {
+  for (const field of document.querySelectorAll(".settings input, .settings select")) {
     if (field.type === "checkbox") field.checked = false; else field.value = "";
   }
   $("groups").value = $("target").value = "";
@@ -93,8 +94,9 @@ async function take(file) {
   say("file", `Reading ${file.name} ...`);
   try {
     if (!tab) ({tab, most} = await post("tabs"));
-    const {name} = await ask(`tabs/${tab}/file?name=${encodeURIComponent(file.name)}`, {method: "PUT", body: file});
-    await lookAgain(mine, name);
+    ({name: fileName} = await ask(`tabs/${tab}/file?name=${encodeURIComponent(file.name)}`, {method: "PUT", body: file}));
+    $("reading").hidden = false;
+    await lookAgain(mine);
   } catch (error) {
     if (mine === turn) { say("file", ""); complain("file", error.message); }
   }
@@ -111,20 +113,23 @@ async function done(mine) {
   }
 }
 
-async function lookAgain(mine, name) {
+async function lookAgain(mine) {
   await post(`tabs/${tab}/look`, choices());
   const state = await done(mine);
   if (!state) return;
   if (state.refused) {
-    if ($("choose").hidden) { say("file", ""); complain("file", state.refused); } else complain("target", state.refused);
+    say("file", "");
     say("target", "");
-    $("go").disabled = true;
+    complain("file", state.refused);
+    $("reading").open = state.refused.includes("--");  // the message names a setting
+    for (const part of ["choose", "result"]) $(part).hidden = true;
     return;
   }
   const first = $("choose").hidden;
   look = state.look;
   columns = look.columns;
-  if (name) say("file", `${name}: ${counted(look.rows, "row")}, ${counted(columns.length, "column")}.`);
+  say("file", `${fileName}: ${counted(look.rows, "row")}, ${counted(columns.length, "column")}.`);
+  complain("file", "");
   show();
   if (first) { $("choose").hidden = false; $("h-target").focus(); }
 }
@@ -222,7 +227,7 @@ async function changed() {
     await lookAgain(mine);
     if (mine === turn && !look.classes) say("target", "");
   } catch (error) {
-    if (mine === turn) { say("target", ""); complain("target", error.message); }
+    if (mine === turn) { say("target", ""); complain($("choose").hidden ? "file" : "target", error.message); }
   }
 }
 
@@ -304,7 +309,7 @@ $("target").addEventListener("change", () => { positive = ""; delete chosen[$("t
 $("groups").addEventListener("change", changed);
 $("positive").addEventListener("change", () => { positive = $("positive").value; changed(); });
 $("model").addEventListener("change", () => { $("result").hidden = true; });
-$("again").addEventListener("click", changed);
+$("again").addEventListener("click", () => { say("file", `Reading ${fileName} ...`); changed(); });
 $("filter").addEventListener("input", rows);
 $("go").addEventListener("click", make);
 $("stop").addEventListener("click", async () => {

@@ -32,8 +32,7 @@ from foldless.tables.files import scratch_folder
 from foldless.words import cleaned, one_line
 
 MOST_BYTES, MOST_CHOICES = 500 * 2**20, 2**20  # of a file, and of what was chosen for it
-MOST_TABS, MOST_AT_ONCE = 20, 2
-LONGEST_NAME, LONGEST_LINE = 100, 2**22
+MOST_TABS, MOST_AT_ONCE, LONGEST_NAME, LONGEST_LINE = 20, 2, 100, 2**22
 
 # ---- Who may ask: only a page of this server, in a browser on this machine, that knows the token.
 
@@ -104,11 +103,7 @@ FLAGS = ("log", "strict", "no-standardize")
 
 
 def words_of(name: str, choices: Any) -> list[str]:
-    """The file and the options; choices that are not on the list are refused.
-
-    >>> words_of("a.csv", {"target": "y", "drop": ["age"], "log": True, "positive": ""})
-    ['a.csv', '--target', 'y', '--drop', 'age', '--log']
-    """
+    """The file and the options; choices that are not on the list are refused."""
     known = isinstance(choices, dict) and choices.keys() <= {*SINGLE, *REPEATED, *FLAGS}
     if not known or not all(isinstance(v, str | bool | list) for v in choices.values()):
         raise ValueError("The page and the program do not fit together: start both again.")
@@ -213,23 +208,27 @@ class Tabs:
         tab.work = asyncio.create_task(self._work(tab, {"do": do, "words": words}))
 
     async def _work(self, tab: Tab, task: dict[str, Any]) -> None:
-        complaint, code = "", 0
+        complaint = ""
         async with self.room:
             self.fill()
-            worker = await self.waiting.pop()
+            waiting = self.waiting.pop()
+            worker = await waiting
             try:
                 line = {**task, "folder": str(tab.folder / "in"), "out": str(tab.out)}
                 worker.stdin.write(json.dumps(line).encode() + b"\n")  # type: ignore[union-attr]
-                async for told in worker.stdout:  # type: ignore[union-attr]
+                while "code" not in tab.state and (told := await worker.stdout.readline()):  # type: ignore[union-attr]
                     if told.startswith(b"{"):
                         tab.state |= json.loads(told)
                     elif told.startswith(b"foldless: "):
                         complaint = told.decode(errors="replace").removeprefix("foldless: ")
-                code = await worker.wait()
             finally:
-                await _ended(worker)
-                self.fill()
-        tab.state = {**IDLE, **outcome(task["do"], tab.out, code, complaint)}
+                # A report may have taken much memory, which goes back with the worker.
+                if task["do"] == "look" and "code" in tab.state:
+                    self.waiting.append(waiting)
+                else:
+                    await _ended(worker)
+                    self.fill()
+        tab.state = {**IDLE, **outcome(task["do"], tab.out, tab.state.get("code", 1), complaint)}
 
 
 async def _ended(worker: subprocess.Process) -> None:

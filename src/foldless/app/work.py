@@ -1,8 +1,8 @@
 """The work behind the page, in a process of its own: a look at the columns of a file, and the report.
 
-A worker is started before it is needed. It loads the libraries, waits for one line with a task, does it with the
-machinery of the command line, writes its answer into files, and ends. So the page stays responsive, two tabs cannot
-mix, a task can be stopped, and what goes wrong is the one line that the command would print.
+A worker is started before it is needed. It loads the libraries, waits for a line with a task, does it with the
+machinery of the command line, and writes its answer into files. So the page stays responsive, two tabs cannot mix, a
+task can be stopped, and what goes wrong is the one line that the command would print.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ TEMPLATE, LABEL_TYPES = "same.py.j2", {"U": "String", "i": "Int64", "f": "Float6
 
 
 def main() -> None:
-    """Load what the work needs, wait for a task, and do it; without a task, end."""
+    """Load what the work needs, and do one task after the other as they come."""
     for name in filter(find_spec, ("polars", "sklearn", "matplotlib", "jinja2")):
         import_module(name)  # now, not when somebody is waiting
-    line = sys.stdin.readline()
-    if line:
-        task = json.loads(line)
+    for line in sys.stdin:
+        task, home = json.loads(line), Path.cwd()
         os.chdir(task["folder"])
-        sys.exit(exit_code(partial(TASKS[task["do"]], task["words"], Path(task["out"]))))
+        code = exit_code(partial(TASKS[task["do"]], task["words"], Path(task["out"])))
+        os.chdir(home)  # not every system removes a folder that somebody is in
+        print(json.dumps({"code": code}), flush=True)
 
 
 @click.command()
