@@ -6,8 +6,10 @@ import io
 import json
 import os
 import runpy
+import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from contextlib import redirect_stderr, redirect_stdout
@@ -419,6 +421,24 @@ def test_empty_too_large_and_unfinished_uploads(quick, monkeypatch):
         "x.csv is larger than 1 MB: use the command line for it.",
     )
     assert tab.begin("look") == {"refused": "Choose a file first."}
+    head = f"PUT /{TOKEN}/{tab.at}/file?name=x.csv HTTP/1.1\r\nhost: 127.0.0.1:{quick.port}\r\norigin: {quick.home}\r\n"
+    with socket.create_connection(("127.0.0.1", quick.port)) as line:
+        line.sendall(f"{head}content-length: 5000\r\n\r\na,b,y\n".encode())
+        folder = quick.tabs.tabs[tab.key].folder / "in"
+        while not folder.exists():
+            time.sleep(0.005)
+    while folder.exists():
+        time.sleep(0.005)
+    assert tab.begin("look") == {"refused": "Choose a file first."}
+
+
+def test_a_full_disk_is_reported(quick, monkeypatch):
+    def full(*args, **options):
+        raise OSError(28, "No space left on device")
+
+    tab = Tab(quick)
+    monkeypatch.setattr(server.Path, "open", full)
+    assert "No space left on device" in tab.put("x.csv", lines()).json["refused"]
 
 
 @pytest.mark.parametrize(
@@ -581,6 +601,27 @@ def test_a_worker_that_dies_is_reported(client):
     tab.begin("report", target="y", model="forest")
     os.kill(worker.result().pid, 9)
     assert tab.done()["refused"] == server.CRASHED
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGHUP])
+def test_whatever_ends_the_program_leaves_nothing(sent, tmp_path):
+    """Also when the window of the terminal is closed."""
+    command = [sys.executable, "-m", "foldless", "app", "--no-browser"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as program:
+        assert b"foldless is at http://127.0.0.1:" in program.stdout.readline()
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        program.send_signal(sent)
+        assert program.communicate(timeout=30)[1] == b""
+    assert program.returncode in (0, -sent)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken(client):
+    result = run("app", "--no-browser", "--port", client.port)
+    assert result.exit_code == 2
+    assert f"port {client.port} cannot be used (Address already in use)" in result.stderr
 
 
 # ---- --scores and --save-model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import socket
@@ -49,13 +50,11 @@ def app(port: int, no_browser: bool) -> None:
 
 def _opened(port: int) -> socket.socket:
     """A socket that only this machine can reach."""
-    door = socket.socket()
     try:
-        door.bind((HOST, port))
+        return socket.create_server((HOST, port))
     except OSError as err:
-        raise InputError(f"port {port} cannot be used ({err.strerror}): choose another, or leave --port out.") from err
-    door.listen()
-    return door
+        why = os.strerror(err.errno or 0)
+        raise InputError(f"port {port} cannot be used ({why}): choose another, or leave --port out.") from err
 
 
 def _serve(door: socket.socket, token: str) -> None:

@@ -196,7 +196,7 @@ class Tabs:
         # Ctrl-C is for the server, which ends its workers; what they write for themselves is removed with our folder.
         return await asyncio.create_subprocess_exec(
             *WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            limit=LONGEST_LINE, env={**environ, "TMPDIR": str(self.folder), "MPLBACKEND": "Agg"},
+            limit=LONGEST_LINE, env={**environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(self.folder))},
         )  # fmt: skip
 
     async def begin(self, tab: Tab, do: str, words: list[str]) -> None:
@@ -267,7 +267,7 @@ def of_tab(answer: Callable[[Request, Tab], Awaitable[Response]]) -> Callable[[R
         tab.seen = monotonic()
         try:
             return await answer(request, tab)
-        except ValueError as err:
+        except (ValueError, OSError, ClientDisconnect) as err:
             return said(str(err))
 
     return answered
@@ -295,7 +295,7 @@ async def upload(request: Request, tab: Tab) -> Response:
         with (tab.folder / "in" / name).open("wb") as file:
             async for block in limited(request, MOST_BYTES, f"{name} is larger than {MOST_BYTES // 2**20} MB"):
                 file.write(block)
-    except (ValueError, ClientDisconnect):
+    except (ValueError, OSError, ClientDisconnect):
         shutil.rmtree(tab.folder / "in")
         raise
     tab.name = name
