@@ -60,11 +60,26 @@ class Browser:
             raise
 
     def _attach(self) -> None:
-        """Talk to the one tab, and hear of everything that happens in it."""
+        """Talk to the first tab."""
         target = next(t for t in self.call("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self._session = self.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        self._talk_to(target["targetId"])
+
+    def _talk_to(self, target: str) -> None:
+        """Talk to a tab, and hear of everything that happens in it."""
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+
+    def another_tab(self) -> str | None:
+        """Open another tab and talk to it from now on; the one before can be taken up again with `use`."""
+        before = self._session
+        self._talk_to(self.call("Target.createTarget", url="about:blank")["targetId"])
+        return before
+
+    def use(self, tab: str | None) -> str | None:
+        """Talk to this tab; the one before is returned."""
+        before, self._session = self._session, tab
+        return before
 
     def call(self, method: str, **params: Any) -> Any:
         """The result of one command."""
@@ -108,6 +123,26 @@ class Browser:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def wait_for(self, expression: str, patience: float = PATIENCE) -> Any:
+        """The value of an expression as soon as it is true."""
+        deadline = time.monotonic() + patience
+        while not (value := self.evaluate(expression)):
+            assert time.monotonic() < deadline, f"{expression} is not true: {self.evaluate('document.body.innerText')}"
+            time.sleep(0.05)
+        return value
+
+    def choose_file(self, selector: str, path: Path) -> None:
+        """Give a file to an input, as a user does in the dialogue."""
+        root = self.call("DOM.getDocument")["root"]["nodeId"]
+        node = self.call("DOM.querySelector", nodeId=root, selector=selector)["nodeId"]
+        self.call("DOM.setFileInputFiles", nodeId=node, files=[str(path)])
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Press a key and let it go."""
+        how = {"key": key, "code": key, "windowsVirtualKeyCode": code}
+        self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **how)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **how)
 
     def look(self, width: int, *, dark: bool = False, media: str = "") -> None:
         """Set the width of the window, light or dark, and the medium."""

@@ -70,6 +70,9 @@ def test_functions_name_the_extra(hide, folder, package, extra, call):
         ("fastexcel", "files", ("auc", "table.xls", "--target", "y")),
         ("pyreadstat", "files", ("auc", "table.sav", "--target", "y")),
         ("skops", "models", ("auc", "table.csv", "--target", "y", "--model-file", "model.skops")),
+        ("skops", "models", ("auc", "table.csv", "--target", "y", "--save-model", "new.skops")),
+        ("starlette", "app", ("app", "--no-browser")),
+        ("uvicorn", "app", ("app", "--no-browser")),
     ],
 )
 def test_commands_name_the_extra(hide, folder, package, extra, words):

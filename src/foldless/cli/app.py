@@ -23,6 +23,7 @@ Examples:
   foldless demo                                  how far off are estimates of the AUC? 40 small studies
   foldless auc patients.csv --target outcome     how good is a logistic regression on this file?
   foldless report patients.csv --target outcome -o report.html
+  foldless app                                   the same on a page, without a terminal
   foldless completion bash                       completes commands and options with the Tab key
   foldless COMMAND --help                        options and examples of a command
 """
@@ -38,6 +39,7 @@ NO_MEMORY = "there is not enough memory for this: use fewer rows or columns (--d
 # Where each command lives and what `foldless --help` says of it. A command is loaded when it runs: the list of commands
 # needs neither NumPy nor scikit-learn. A test compares these lines with the commands' own docstrings.
 COMMANDS = {
+    "app": ("foldless.app", "Open a page in the browser: drop a file, see its columns, read the report."),
     "auc": ("foldless.cli.auc", "Fit a classifier to FILE and say how good it will be on new rows."),
     "compare": ("foldless.cli.compare", "Fit several classifiers to FILE and say which will be the best on new rows."),
     "completion": (__name__, "Print the completion script for SHELL."),

@@ -22,6 +22,7 @@ from foldless.cli.options import (
     picture_option,
     refuse_wrong_strength,
 )
+from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
 
 RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
@@ -31,6 +32,7 @@ Examples:
   foldless auc patients.csv --target outcome --positive died --groups patient --strict
   foldless auc genes.tsv --target subtype --log --model ridge --C 0.01 --level 0.9 --json
   foldless auc visits.parquet --target relapse --groups patient --prevalence 0.05 --out auc.png
+  foldless auc patients.csv --target outcome --scores scores.csv --save-model model.skops
   foldless auc patients.csv --target outcome --model-file model.skops
   foldless auc "big/*.parquet" --target outcome --scheduler tcp://host:8786
 """
@@ -56,6 +58,7 @@ Examples:
 @streamed.stream_option
 @streamed.scheduler_option
 @picture_option("A picture of the posterior and of the ROC curve")
+@output_options
 @click.pass_context
 def auc(
     ctx: click.Context,
@@ -70,6 +73,8 @@ def auc(
     stream: bool,
     scheduler: str | None,
     out: Path | None,
+    scores: Path | None,
+    save_model: Path | None,
 ) -> None:
     """Fit a classifier to FILE and say how good it will be on new rows.
 
@@ -83,12 +88,12 @@ def auc(
     classes, columns of numbers without gaps, and logistic regression.
     """
     refuse_wrong_strength(ctx, options)
-    path = picture.writable_path(out)
+    path, outputs = picture.writable_path(out), Outputs(scores, save_model)
     in_blocks = stream or scheduler is not None or len(files) > 1
     with (
         streamed.opened(ctx, options, files, scheduler) if in_blocks else nullcontext(read(ctx, options, model_file))
     ) as request:
-        result = answer(request, prevalence, Cut(threshold, decision_value), path, method)
+        result = answer(request, prevalence, Cut(threshold, decision_value), path, method, outputs)
     console.say_result(result, options.as_json, partial(show, request=request))
 
 
@@ -123,9 +128,14 @@ class Cut:
 
 
 def answer(
-    request: Request, prevalence: float | None, cut: Cut, path: Path | None, method: str = "auto"
+    request: Request,
+    prevalence: float | None,
+    cut: Cut,
+    path: Path | None,
+    method: str = "auto",
+    outputs: Outputs = Outputs(),  # noqa: B008  # frozen
 ) -> dict[str, Any]:
-    """Everything that is printed, as a plain dict; the picture is written on the way."""
+    """Everything that is printed, as a plain dict; the picture and other files are written on the way."""
     given = {"--prevalence": prevalence, "--threshold": cut.probability, "--decision-value": cut.decision_value}
     for option in (name for name, value in given.items() if value is not None):
         request.two_classes_only(option)
@@ -149,6 +159,7 @@ def answer(
         "prob_above_chance": area.prob_above(0.5),
         **request.doubts(analysis, warned, area.notes, notes),
         "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
+        **outputs.write(request, analysis),
     }
 
 
@@ -208,7 +219,7 @@ def show(result: dict[str, Any], request: Request) -> None:
     else:
         console.say("")
     console.say_facts(_facts(result, request, several))
-    console.say_ending(result["notes"], result["picture"])
+    console.say_ending(result["notes"], result["picture"], result.get("scores"), result.get("saved_model"))
 
 
 def _sentence(result: dict[str, Any], several: bool) -> str:

@@ -47,13 +47,13 @@ def say_notes(notes: Iterable[str]) -> None:
         stdout().print(f"[bold yellow]warning:[/] {escape(one_line(note))}")
 
 
-def say_ending(notes: list[str], picture: str | None = None) -> None:
-    """End an answer: its warnings, and the path of the picture."""
+def say_ending(notes: list[str], *paths: str | None) -> None:
+    """End an answer: its warnings, and the paths of files that were written."""
     if notes:
         say("")
         say_notes(notes)
-    if picture is not None:
-        say(picture)
+    for path in filter(None, paths):
+        say(path)
 
 
 def say_facts(facts: Mapping[str, str]) -> None:

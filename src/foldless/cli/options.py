@@ -187,20 +187,20 @@ def _matching(word: Path) -> list[Path]:
 
 def data_options(
     file_required: bool = True, several: bool = False
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: FILE and all options about it, passed to the command as one `CommandOptions`.
 
     With `file_required=False` there may be no file: `options.file` is None then. With `several` there may be more than
     one: the command gets all of them as `files`, and the first as `options.file`.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def gathered(*args: Any, **values: Any) -> None:
+        def gathered(*args: Any, **values: Any) -> Any:
             if several:
                 values["file"] = values["files"][0]
             options = CommandOptions(values.pop("file"), **{name: values.pop(name) for name in OPTIONS})
-            command(*args, options=options, **values)
+            return command(*args, options=options, **values)
 
         decorated: Any = gathered
         for declare in reversed(OPTIONS.values()):

@@ -13,6 +13,7 @@ import foldless as fl
 from foldless.cli import console
 from foldless.cli.models import method_option, model_file_option
 from foldless.cli.options import FILE, CommandOptions, data_options, refuse_wrong_strength
+from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
 from foldless.files import refuse_unwritable
 from foldless.words import visible
@@ -22,6 +23,7 @@ EXAMPLES = """\b
 Examples:
   foldless report patients.csv --target outcome -o report.html
   foldless report genes.tsv --target subtype --log --C 0.01 -o genes.html
+  foldless report patients.csv --target outcome -o report.html --scores scores.csv --save-model model.skops
   foldless report patients.parquet --target outcome --groups patient --json
 """
 
@@ -40,6 +42,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
+@output_options
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -50,6 +53,8 @@ def report(
     out: Path | None,
     title: str | None,
     no_search: bool,
+    scores: Path | None,
+    save_model: Path | None,
 ) -> None:
     """Write a report on a classifier and its data: one HTML file.
 
@@ -61,24 +66,31 @@ def report(
     refuse_wrong_strength(ctx, options)
     if out is not None:
         refuse_unwritable(out)
+    outputs = Outputs(scores, save_model)
     request = read(ctx, options, model_file)
+    command = shlex.join(["foldless", *sys.argv[1:]])
+    page, analysis = made(
+        request, method, command=command, path=out, title=title, search=not no_search, progress=_progress
+    )
+    _show(page, request, {"page": None if out is None else str(out), **outputs.write(request, analysis)})
+
+
+def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report, fl.Analysis]:
+    """The report on a request and the analysis behind it; `how` has the further arguments of `foldless.report`."""
     with console.gathered_warnings() as warned:
         model = request.fitted()
     prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)
+    analysis = request.judged(model, method)
     page = fl.report(
-        request.judged(model, method),
-        path=out,
-        level=options.level,
+        analysis,
+        level=request.options.level,
         feature_names=request.features,
-        title=title,
-        data_name=options.file.name,
-        command=shlex.join(["foldless", *sys.argv[1:]]),
+        data_name=request.options.file.name,
         notes=[f"The file was read as: {request.read_as}.", *prepared, *request.notes, *warned],
-        seed=options.seed,
-        search=not no_search,
-        progress=_progress,
+        seed=request.options.seed,
+        **how,
     )
-    _show(page, request, out)
+    return page, analysis
 
 
 def _progress(what: str) -> None:
@@ -87,15 +99,16 @@ def _progress(what: str) -> None:
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
-def _show(page: Any, request: Request, out: Path | None) -> None:
+def _show(page: Any, request: Request, written: dict[str, str | None]) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     if request.options.as_json:
-        console.say_json({**page.summary(), "page": None if out is None else str(out)})
+        console.say_json({**page.summary(), **written})
         return
     console.say(str(page.summary()["sentence"]) + request.positive_words, style="bold")
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
-    console.say(str(out))
+    for path in filter(None, written.values()):
+        console.say(path)

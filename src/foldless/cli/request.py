@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Request:
     saved: SavedModel | None = None  # a fitted model that takes the place of the one that would be fitted
     prepared: str = ""  # what was done to the table, in one line
     row_names: Any = None  # what the file calls its rows, where it does
+    row_numbers: Any = None  # their places in the file, from 1
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns that cannot be used, with the reason
 
     @property
     def labels(self) -> list[Any]:
@@ -224,6 +226,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         roles = roles_of(source, options)
         whole = source.column(roles.target)
         target, lines = columns.with_one_spelling(emptied(whole, options.na), roles.target, options.strict, able)
+        row_numbers = np.flatnonzero(target.is_not_null().to_numpy()) + 1
         if target.null_count() and not options.strict:
             source, target = sheet.Excerpt.of(source, target.is_not_null()), target.drop_nulls()
             lines.append(f"{counted(len(whole) - len(target), 'row')} without a class left out")
@@ -250,8 +253,9 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
     y = y if saved is None else saved.labels(y, roles.target)
     done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
     request = Request(
-        options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names
-    )
+        options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names,
+        row_numbers, ready.left_out,
+    )  # fmt: skip
     if groups is not None:
         request.two_classes_only("--groups")
     return request

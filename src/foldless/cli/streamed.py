@@ -30,6 +30,8 @@ IN_MEMORY = {
     "model": "logistic regression is the one classifier that is fitted in blocks",
     "method": "the fit in blocks has a closed form, and needs no refits",
     "model_file": "leave it out, and a logistic regression is fitted",
+    "scores": "it has a line for every row",
+    "save_model": "put the rows into one file that fits into memory",
     "log": "store log(1 + x) in the files instead",
     "impute": "fill the gaps in the files first",
     "na": "empty those cells in the files first",

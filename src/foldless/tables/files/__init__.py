@@ -76,12 +76,12 @@ def opened(path: Path, hints: Hints) -> Iterator[Sheet]:
     kind = kind_of(path)
     hints.refuse(path, kind.hints)
     refuse_beyond_limit(path, kind)
-    with _scratch() as scratch:
+    with scratch_folder() as scratch:
         yield kind.read(path, hints, scratch)  # type: ignore[misc]
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """A new folder, removed afterwards even if an interruption arrives while it is being made.
 
     `tempfile.TemporaryDirectory` chooses the name and makes the folder in one call, and an interruption between that

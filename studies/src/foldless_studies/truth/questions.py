@@ -145,9 +145,9 @@ def _auc(model: Any, data: Data, test: Test) -> Asked:
 
 def _error(model: Any, data: Data, test: Test) -> Asked:
     a = fl.analyse(model, data.X, data.y, groups=data.groups)
-    post = a.error().sensitivity
+    post: Any = a.error()
     (scores,) = test.scores(model)
-    low, high = post.interval(LEVEL)
+    low, high = post.sensitivity.interval(LEVEL)
     return Asked(low, high, float(np.mean(scores[test.y == 1] > 0)), None, _doubts(a))
 
 
