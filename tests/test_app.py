@@ -134,7 +134,7 @@ def client():
 def two_tabs(client):
     """Two tabs that ask for a report at the same time."""
     tabs = {"patients.csv": Tab(client), "plain.csv": Tab(client)}
-    choices = {"patients.csv": {"positive": "alive"}, "plain.csv": {"model": "ridge", "drop": ["c"]}}
+    choices = {"patients.csv": {"positive": "alive"}, "plain.csv": {"model": "ridge", "drop": ["c"], "no-search": True}}
     for (name, tab), content in zip(tabs.items(), (PATIENTS, lines()), strict=True):
         assert tab.put(name, content).json == {"name": name}
         tab.begin("report", target="y", **choices[name])
@@ -168,7 +168,7 @@ def test_two_tabs_at_once_do_not_mix(two_tabs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("plain.csv").write_text(lines())
     assert state["report"]["command"] == " ".join(
-        ["foldless report plain.csv", *ARGUMENTS["plain.csv"], "-o report.html"]
+        ["foldless report plain.csv", *ARGUMENTS["plain.csv"], "--no-search", "-o report.html"]
     )
     result = run("auc", "plain.csv", *ARGUMENTS["plain.csv"], "--scores", "s.csv", "--save-model", "m.skops", "--json")
     assert json.loads(result.stdout)["saved_model"] == "m.skops"
@@ -178,6 +178,7 @@ def test_two_tabs_at_once_do_not_mix(two_tabs, tmp_path, monkeypatch):
     assert np.array_equal(models[0][-1].coef_, models[1][-1].coef_)
     assert "plain.csv" in tab.get("report.html").text
     assert "patients.csv" not in tab.get("report.html").text
+    assert "Not asked for (search=False)" in tab.get("report.html").text
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -197,6 +198,7 @@ def test_the_python_lines_give_the_same_answer(two_tabs, name, tmp_path, monkeyp
     assert found.auc.mean == pytest.approx(float(state["report"]["auc"].split()[0]), abs=5.1e-4)
     names = pl.read_csv("table.csv").columns
     how = {"path": "report.html", "feature_names": names[: names.index("y")], "level": 0.95, "seed": 0}
+    how |= {"search": False} if name == "plain.csv" else {}
     assert reports == [((found,), how)]
 
 
@@ -228,7 +230,7 @@ def test_python_lines_of_every_pipeline(case, tmp_path, monkeypatch):
     content, words = LINES[case]
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(content)
-    request = read_file(work.parsed.main(["x.csv", "--target", "y", *words], standalone_mode=False))
+    request = read_file(work.parsed.main(["x.csv", "--target", "y", *words], standalone_mode=False)[0])
     analysis = request.judged()
     Path("table.csv").write_bytes(work.used_table(request).write_csv().encode())
     code = work.python_lines(request, analysis)

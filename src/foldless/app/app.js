@@ -247,7 +247,7 @@ async function make() {
   say("report", "Making the report ...");
   $("result").hidden = true;
   try {
-    progress(await post(`tabs/${tab}/report`, choices()));
+    progress(await post(`tabs/${tab}/report`, {...choices(), "no-search": $("no-search").checked}));
     const state = await done(mine);
     if (!state) return;
     say("report", "");

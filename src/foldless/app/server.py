@@ -99,7 +99,7 @@ def said(message: str, status: int = 400) -> Response:
 ROLES = ("target", "positive", "groups", "id")
 SINGLE = (*ROLES, "model", "C", "shrinkage", "censored", "sep", "encoding", "decimal", "thousands", "sheet", "level")
 REPEATED = ("drop", "keep", "na")
-FLAGS = ("log", "strict", "no-standardize")
+FLAGS = ("log", "strict", "no-standardize", "no-search")
 
 
 def words_of(name: str, choices: Any) -> list[str]:

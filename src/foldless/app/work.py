@@ -38,7 +38,8 @@ from foldless.tables.files.sheet import Loaded
 from foldless.words import cleaned, cut, estimate, plain
 
 REPORT, SCORES, TABLE, LINES, MODEL = "report.html", "scores.csv", "table.csv", "same.py", "model.skops"
-TEMPLATE, LABEL_TYPES = "same.py.j2", {"U": "String", "i": "Int64", "f": "Float64"}
+MOST_SHOWN = 3  # values of a column
+LABEL_TYPES = {"U": "String", "i": "Int64", "f": "Float64"}
 
 
 def main() -> None:
@@ -55,11 +56,12 @@ def main() -> None:
 
 @click.command()
 @data_options()
+@click.option("--no-search", is_flag=True)
 @click.pass_context
-def parsed(ctx: click.Context, /, options: CommandOptions) -> CommandOptions:
-    """The words of a command as its options, checked as on the command line."""
+def parsed(ctx: click.Context, /, options: CommandOptions, no_search: bool) -> tuple[CommandOptions, bool]:
+    """The words of a command as its options, checked as on the command line; and whether to search over the penalty."""
     refuse_wrong_strength(ctx, options)
-    return options
+    return options, not no_search
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -69,12 +71,10 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 # ---- A look at the columns: what they hold as they were read and, once the target is known, what becomes of them.
 
-MOST_SHOWN = 3  # values of a column
-
 
 def look(words: list[str], out: Path) -> None:
     """Write what the file holds; with a target also the classes, the role of each column and what will be done."""
-    options = parsed.main(words, standalone_mode=False)
+    options, _ = parsed.main(words, standalone_mode=False)
     with files.opened(options.file, options.hints) as source:
         loaded = source.load(source.names)
         columns = [_column(loaded, k, name) for k, name in enumerate(source.names)]
@@ -139,13 +139,14 @@ def _with_target(options: CommandOptions) -> dict[str, Any]:
 def report(words: list[str], out: Path) -> None:
     """Write the report, the scores, the table, the model and the Python lines; tell of each part on the way."""
     _tell("reading the file", 0)
-    request = read_file(parsed.main(words, standalone_mode=False))
-    steps = iter(range(1, len(CHAPTERS) + 1))
+    options, search = parsed.main(words, standalone_mode=False)
+    request, steps = read_file(options), iter(range(1, len(CHAPTERS) + 1))
     command = shlex.join(["foldless", "report", *words, "-o", REPORT])
-    page, analysis = made(request, command=command, path=out / REPORT, progress=lambda what: _tell(what, next(steps)))
+    how = {"command": command, "path": out / REPORT, "search": search}
+    page, analysis = made(request, **how, progress=lambda what: _tell(what, next(steps)))
     Outputs(out / SCORES, out / MODEL if find_spec("skops") else None).write(request, analysis)
     write_atomically(out / TABLE, used_table(request).write_csv().encode())
-    lines = python_lines(request, analysis)
+    lines = python_lines(request, analysis, search)
     write_atomically(out / LINES, lines.encode())
     summary = page.summary()
     area = estimate(*(summary["auc"][key] for key in ("auc", "low", "high")))
@@ -169,19 +170,19 @@ def used_table(request: Request) -> Any:
 # ---- The same in Python: lines that read the table above, fit the same pipeline and print the same answer.
 
 
-def python_lines(request: Request, analysis: fl.Analysis) -> str:
+def python_lines(request: Request, analysis: fl.Analysis, search: bool = True) -> str:
     """Python code that does the same, to be run beside the table."""
     from jinja2 import StrictUndefined, Template
 
     steps = request.preparation
     code = Code({"numbers": list(steps.numbers), "texts": list(steps.texts), "indicated": list(steps.indicated)})
     model = code.of(analysis.estimator)
-    text = (resources.files("foldless.app") / TEMPLATE).read_text(encoding="utf-8")
+    text = (resources.files("foldless.app") / "same.py.j2").read_text(encoding="utf-8")
     how = {"pos_label": request.positive, "method": analysis.options.method}
     template = Template(text, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
     return str(template.render(
         r=request, table=TABLE, report=REPORT, model=model, code=code, framed=bool(steps.texts or steps.indicated),
-        texts=list(steps.texts), label_type=LABEL_TYPES[request.y.dtype.kind], repr=repr,
+        texts=list(steps.texts), label_type=LABEL_TYPES[request.y.dtype.kind], repr=repr, search=search,
         how={key: value for key, value in how.items() if value not in (None, "auto")},
     ))  # fmt: skip
 
