@@ -143,8 +143,10 @@ def _decision_words(display: validation.CurveDisplay) -> str:
 
 
 def _range(t: Floats, true: Any) -> str:
-    first, last = t[np.flatnonzero(true)[[0, -1]]]
-    return f"at thresholds between {100 * first:.0f} and {100 * last:.0f}\N{NO-BREAK SPACE}%"
+    first, last = (f"{100 * end:.0f}" for end in t[np.flatnonzero(true)[[0, -1]]])
+    if first == last:
+        return f"at a threshold of {first}\N{NO-BREAK SPACE}%"
+    return f"at thresholds between {first} and {last}\N{NO-BREAK SPACE}%"
 
 
 # ---- Precision and recall
