@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -84,7 +85,9 @@ def test_fit_that_stopped_early_is_judged_where_it_stopped(P):
     there = LogisticRegression(C=1e3 / found.penalty_factor, solver="newton-cholesky", tol=1e-12).fit(X, y)
     np.testing.assert_allclose(found.point.scores, there.decision_function(X), rtol=1e-5, atol=1e-6)
     result, wanted = remove_rows(stopped), remove_rows(take_apart(there, X, y))
-    np.testing.assert_allclose(result.without_pair1, wanted.without_pair1, rtol=1e-5, atol=1e-5)
+    # On the scale of the user's weights, which the scores in the sample tell.
+    slope, level = np.polyfit(wanted.z, stopped.scores(), 1)
+    np.testing.assert_allclose(result.without_pair1, level + slope * wanted.without_pair1, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(result.influence_sq, wanted.influence_sq, rtol=1e-4)
 
 
@@ -222,3 +225,17 @@ def test_dear_hessians_are_computed_at_both_ends_only(P, monkeypatch):
     assert same == factor > 1
     assert total - many <= 4 < many
     np.testing.assert_allclose(scores, wanted, atol=1e-3 * wanted.std())
+
+
+def test_an_early_stop_keeps_the_scale_of_the_user():
+    """Judged at a thousand times the penalty, which points the same way: thresholds count on the scale of the fit."""
+    X, y = gaussian(4, 600, N=50, n1=18, effect=2.0)
+    X = X + 3 * np.random.default_rng(0).normal(size=(3, 600))[np.arange(50) % 3]  # batches slow the solver down
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=1e3)).fit(X, y)
+    a = fl.analyse(model, X, y)
+    refits = cross_val_predict(model, X, y, cv=LeaveOneOut(), method="decision_function")
+    assert "x the penalty" in a.notes[0]
+    assert a.scores.scores.std() == pytest.approx(refits.std(), rel=0.2)
+    assert a.scores.scores.mean() == pytest.approx(refits.mean(), abs=0.25 * refits.std())
+    low, high = a.error().sensitivity.interval(0.9)
+    assert low < np.mean(refits[y == 1] > 0) < high

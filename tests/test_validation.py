@@ -587,3 +587,11 @@ def _compared(a, new, y):
         "average precision": (a.average_precision, metrics.average_precision_score(y, p)),
         "net benefit": (a.net_benefit([0.2]).measures[0], np.mean(flagged * y) - np.mean(flagged * (1 - y)) * 0.25),
     }
+
+
+def test_probabilities_without_any_error_in_the_sample():
+    """Apparent losses of 1e-200, whose powers vanish: an error of 0, not a division by it."""
+    X, y = np.linspace(-1, 1, 24)[:, None] * 100, np.arange(24) >= 12
+    a = fl.analyse(LinearDiscriminantAnalysis().fit(X + 300 * y[:, None], y), X + 300 * y[:, None], y)
+    assert a.brier.apparent == pytest.approx(0.0, abs=1e-12)
+    assert 0 <= a.brier.mean < 0.1

@@ -160,6 +160,8 @@ class _Refitted(_Model):
         In units of the spread of the scores the difference has the variance 2 (1 - c) for scores with correlation c,
         and, like any score, r times that in the mean. What it is less than r_a + r_b is twice the covariance.
         """
+        if any(not np.ptp(held.scores) for held in (self.held, other.held)):  # every refit ignores its columns
+            return 0.0, 0.0, 0.0
         apart, ra, rb = self.held.less(other.held), self.held.noise_factor, other.held.noise_factor
         distance = float(np.mean(apart.deviations**2))
         return (ra + rb - distance * apart.noise_factor) / 2 - (1 - distance / 2), ra - 1, rb - 1

@@ -104,7 +104,7 @@ class ProbableRows:
         variance = clustered_square(effects, units)
         if variance == 0:
             return 0.0
-        sums = np.bincount(units, weights=effects)
+        sums = np.bincount(units, weights=effects / np.abs(effects).max())  # powers of tiny ones would vanish
         kurtosis = sums.size * float(np.sum(sums**4)) / float(np.sum(sums**2)) ** 2
         df = max(2 * sums.size / max(kurtosis - 1, 1.0), LEAST_DF)
         return float(np.sqrt((1 + noise * self.noise_share) * variance * df / (df - 2)))

@@ -13,7 +13,7 @@ from foldless.errors import InputError
 from foldless.honest.design import Bools, Ints
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
-from foldless.honest.optimum import Optimum, nearest_on_path, optimum
+from foldless.honest.optimum import Optimum, fitted_point, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
@@ -74,7 +74,22 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
     notes = _on_fit(best) + on_given_scales(objective) + kept
-    return removed_from(problem, rows, codes, provenance_at(objective.name, best, notes))
+    removed = removed_from(problem, rows, codes, provenance_at(objective.name, best, notes))
+    if best.penalty_factor == 1:
+        return removed
+    return on_scale_of(fitted_point(objective, design).scores, removed)
+
+
+def on_scale_of(fitted: Floats, removed: Removed) -> Removed:
+    """Honest scores at a stronger penalty, on the scale of the user's fit: order and AUC stay, thresholds count there.
+
+    The scores in the sample, which both fits have, tell the scale and the intercept.
+    """
+    slope, level = np.polyfit(removed.z, fitted, 1)
+    if not slope > 0:
+        return removed
+    names = ("z", "loo", "without_pair1", "without_pair0", "partnered")
+    return replace(removed, drift=slope * removed.drift, **{n: level + slope * getattr(removed, n) for n in names})
 
 
 def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: Provenance) -> Removed:
