@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
 
 import foldless as fl
 from foldless_studies.accuracy.cells import FAMILIES, SimulatedCell, data_cells, simulated_cells
@@ -79,8 +80,8 @@ def test_closed_form_is_the_public_one(family):
 
 @pytest.mark.parametrize("family", ["gaussian", "skew"])
 def test_no_weights_rank_nothing(family):
-    assert SimulatedCell(family, 40, 3, 0.85).draw(0, 0).truth(np.zeros((3, 1))) == [Known(0.5)]
-    assert wide_sample().truth(np.zeros((300, 1))) == [Known(0.5)]
+    assert SimulatedCell(family, 40, 3, 0.85).draw(0, 0).truth(np.zeros((3, 1)))[0].auc == 0.5
+    assert wide_sample().truth(np.zeros((300, 1)))[0].auc == 0.5
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -129,7 +130,7 @@ def test_split_is_stratified_and_shared_by_both_labels(tmp_path):
     np.testing.assert_array_equal(as_is.X, shuffled.X)
     assert as_is.y.sum() == shuffled.y.sum() == 10
     assert not np.array_equal(as_is.y, shuffled.y)
-    assert shuffled.truth(np.ones((3, 2))) == [Known(0.5), Known(0.5)]
+    assert shuffled.truth(np.ones((3, 2))) == [Known(0.5, variances=(1 / 12, 1 / 12))] * 2
     assert isinstance(shuffled.truth, AtChance)
     assert as_is.truth.y.size == 60
     np.testing.assert_allclose(as_is.X.mean(axis=0), 0, atol=1e-12)
@@ -204,3 +205,17 @@ def test_l1_leaves_columns_out():
     sample = wide_sample()
     w = CLASSIFIERS["l1"](0.5, sample).fit(sample.X, sample.y).coef_
     assert 0 < np.count_nonzero(w) < 50
+
+
+def test_error_of_a_second_sample_is_that_of_samples_drawn():
+    """The mean distance of the AUC of 20 and 30 new rows from that of the population, against 2,000 draws."""
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) % 2
+    x = rng.normal(size=y.size) + 1.2 * y
+    (known,) = HeldOut(x[:, None], y, np.ones(1))(np.ones((1, 1)))
+    labels = np.repeat([0, 1], [20, 30])
+    drawn = [roc_auc_score(labels, rng.normal(size=50) + 1.2 * labels) for _ in range(2000)]
+    assert known.second_sample(20, 30) == pytest.approx(np.mean(np.abs(np.array(drawn) - known.auc)), rel=0.05)
+    chance = AtChance()(np.ones((1, 1)))[0]
+    assert chance.second_sample(20, 30) == pytest.approx(np.sqrt(2 / np.pi * 51 / (12 * 600)), rel=0.02)
+    assert Known(0.7).second_sample(20, 30) is None

@@ -297,7 +297,7 @@ def test_a_decision_curve_in_words():
     mean = np.array([0.2, 0.2, 0.1, -0.1])
     words = risks._decision_words(DecisionCurveDisplay(t, mean, mean - 0.09, mean + 0.1, 0.95, 0.3))
     assert "between 20 and 30\N{NO-BREAK SPACE}%" in words
-    assert "the whole 95 % interval is better at thresholds between 30 and 30" in words
+    assert "the whole 95 % interval is better at a threshold of 30" in words
     useless = DecisionCurveDisplay(t, mean - 1, mean - 1, mean - 1, 0.95, 0.3)
     assert risks._decision_words(useless).startswith("At no threshold")
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import foldless as fl
+from foldless.results.accuracy import ClassErrorPosterior
 from fuzz.outcome import Improper
 
 GRID = np.linspace(0.0, 1.0, 21)
@@ -94,8 +95,11 @@ def roc(post: Any, level: float = 0.95) -> None:
 
 
 def error(post: Any, level: float = 0.95) -> None:
-    """An ErrorPosterior: five rates."""
+    """An ErrorPosterior: five rates; or the decisions among several classes."""
     found = post.summary(level)
+    if isinstance(post, ClassErrorPosterior):
+        decisions(post, level)
+        return
     for name in ("error", "sensitivity", "specificity", "ppv", "npv"):
         within([found[name][key] for key in ("mean", "sd", "low", "high")], 0, 1, name)
         ordered([found[name]["low"], found[name]["high"]], f"interval of {name}")
@@ -104,9 +108,19 @@ def error(post: Any, level: float = 0.95) -> None:
     json.dumps(found, allow_nan=False)
 
 
+def decisions(post: ClassErrorPosterior, level: float) -> None:
+    """A ClassErrorPosterior: the error, the accuracies, and what each class is taken for."""
+    for rate in (post.error, post.accuracy, post.balanced_accuracy, *post.sensitivity.values(), *post.ppv.values()):
+        within([rate.mean, *rate.interval(level)], 0, 1, "rate")
+        ordered(rate.interval(level), "interval of a rate")
+    within(post.confusion_mean, 0, 1, "confusion")
+    must(np.allclose(post.confusion_mean.sum(axis=1), 1), "what a class is taken for adds up to 1")
+    json.dumps(post.summary(level), allow_nan=False)
+
+
 def honest(scores: Any, rows: int) -> None:
-    """Leave-one-out scores."""
-    must(scores.scores.shape == (rows,), "one score per row")
+    """Leave-one-out scores: one for each row, or one for each row and class."""
+    must(len(scores.scores) == rows and scores.scores.ndim in (1, 2), "scores of every row")
     must(np.all(np.isfinite(scores.scores)), f"scores are not finite: {scores.scores!r}")
     within(scores.pair_auc, 0, 1, "pair_auc")
     # The bound on the noise of refits is 2.06 - 1.

@@ -97,7 +97,7 @@ class ClassErrorPosterior(ShownAsCard):
     >>> X, y = load_iris(return_X_y=True)
     >>> post = fl.error_posterior(LogisticRegression().fit(X[:, :2], y), X[:, :2], y)
     >>> post
-    ClassErrorPosterior(error 0.2..., 95% interval [0.1..., 0.2...], 3 classes, method='loo')
+    ClassErrorPosterior(error 0.1..., 95% interval [0.1..., 0.2...], 3 classes, method='loo')
     >>> post.confusion_mean.sum(axis=1).round(6)
     array([1., 1., 1.])
     """

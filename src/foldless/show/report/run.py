@@ -184,7 +184,7 @@ def report(
     >>> report
     Report('LogisticRegression: ...', AUC 0.8... (0.7... to 0.8...), verdict ...)
     >>> sorted(report.summary())[:3]
-    ['auc', 'classifier', 'command']
+    ['auc', 'calibration', 'classifier']
     """
     refuse_stream(X, y, "report", on_host=True)
     page.require_extras()
