@@ -192,9 +192,10 @@ def test_error_and_roc_intervals_cover(shape):
         model = LogisticRegression(max_iter=1000).fit(X, y)
         w, b = model.coef_[0], model.intercept_[0]
         sd, gap = np.linalg.norm(w), w.sum() * distance / np.sqrt(P)
-        low, high = fl.roc_posterior(model, X, y).band(fpr, 0.9)
+        a = fl.analyse(model, X, y)
+        low, high = a.roc.band(fpr, 0.9)
         tpr = ndtr((gap + sd * ndtri(fpr)) / (sd1 * sd))
-        post = fl.error_posterior(model, X, y, threshold=0.2)
+        post = a.error(threshold=0.2)
         wrong = n0 * ndtr((b - 0.2) / sd) + n1 * ndtr(-(gap + b - 0.2) / (sd1 * sd))
         start, end = post.error.interval(0.9)
         hits.append([*((low <= tpr) & (tpr <= high)), start <= wrong / (n0 + n1) <= end])
