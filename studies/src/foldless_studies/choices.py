@@ -3,7 +3,7 @@ with what the studies really have."""
 
 LOKY, THREADING, DASK = BACKENDS = ("loky", "threading", "dask")
 
-CLASSIFIERS = ("logistic", "ridge", "svm", "lda", "l1")
+CLASSIFIERS = ("logistic", "ridge", "svm", "hinge", "lda", "l1")
 METHODS = ("loo", "in-sample", "adaptive", "cv5", "cv5x5", "632+", "pairs")
 # Leave-pair-out needs n0 n1 refits: by request only.
 DEFAULT_METHODS = tuple(name for name in METHODS if name != "pairs")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from foldless_studies.choices import LOGISTIC
 from foldless_studies.sampling import Floats, Sample
@@ -45,6 +45,7 @@ CLASSIFIERS: dict[str, Callable[[float, Sample], Any]] = {
     "logistic": lambda C, sample: LogisticRegression(C=C, max_iter=MAX_ITER),
     "ridge": lambda C, sample: RidgeClassifier(alpha=1 / C),
     "svm": _svm,
+    "hinge": lambda C, sample: SVC(kernel="linear", C=C),
     "lda": _lda,
     "l1": _l1,
 }

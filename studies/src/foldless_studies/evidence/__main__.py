@@ -1,0 +1,203 @@
+"""Every page of `results/` anew: `make evidence`, or `python -m foldless_studies.evidence [PAGE ...]`.
+
+A page whose stamp is of today's answers is left alone (`--all` makes it again), so that a run which was stopped goes on
+where it was; the long studies among them keep every finished sample. `--check` only says which pages are out of date.
+Most pages are made two at a time; those that measure time come last, one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import foldless as fl
+from foldless.files import write_atomically
+from foldless_studies.data import VARIABLE
+from foldless_studies.evidence.stamps import changed, stamp
+
+STUDY = (sys.executable, "-m", "foldless", "benchmark")
+DATA = ("--data", f"${VARIABLE}", "--no-simulations", "--no-rotate")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A page that a module of this package prints."""
+
+    name: str
+    rests_on: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+    timed: bool = False
+
+    @property
+    def path(self) -> str:
+        return f"{self.name}.md"
+
+    def text(self, file: Path, kept: Path) -> str:
+        return _output(sys.executable, "-m", f"foldless_studies.evidence.{self.name}", *self.arguments)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A page that `foldless benchmark` writes, once for each of `variants`, below a title and an introduction."""
+
+    name: str
+    rests_on: tuple[str, ...]
+    title: str
+    introduction: str
+    arguments: tuple[str, ...]
+    variants: tuple[tuple[str, ...], ...] = ((),)
+    picture: bool = False
+    timed = False
+
+    @property
+    def path(self) -> str:
+        return f"{self.name}.md"
+
+    def text(self, file: Path, kept: Path) -> str:
+        commands = [(*self.arguments, *variant) for variant in self.variants]
+        shown = "\n".join(f"    foldless benchmark {' '.join(command)}" for command in commands)
+        folders = {variant: kept / self.name / "-".join(variant) for variant in self.variants}
+        parts = [self._part(variant, folder) for variant, folder in folders.items()]
+        if self.picture:
+            write_atomically(file.with_suffix(".png"), (folders[()] / "accuracy.png").read_bytes())
+        return "\n\n".join([f"# {self.title}", shown, self.introduction, *parts]) + "\n"
+
+    def _part(self, variant: tuple[str, ...], folder: Path) -> str:
+        words = [os.path.expandvars(word) for word in (*self.arguments, *variant)]
+        _output(*STUDY, *words, "--out", str(folder), "--resume")
+        body = (folder / "summary.md").read_text(encoding="utf-8").split("\n", 1)[1].strip()
+        return f"## {' '.join(variant)}\n\n{body.replace(chr(10) + '## ', chr(10) + '### ')}" if variant else body
+
+
+Made = Printed | Study
+
+FOLDER = (
+    "The folder holds 35 public two-class data sets (72 to 18,905 rows, 8 to 12,625 columns) without dependent rows. The "
+    "truth is the AUC of the held-out rows, or 0.5 for shuffled labels. Columns are standardised on the training rows; "
+    "foldless notices it and lets the scaler leave with the rows."
+)
+CLASSIFIERS = tuple(("--classifier", name) for name in ("ridge", "svm", "hinge", "lda", "l1"))
+RIVALS = "loo,in-sample,adaptive,cv5,cv5x5,632+"
+PAGES: tuple[Made, ...] = (
+    Study(
+        "accuracy/development",
+        ("auc", "in-sample"),
+        "Accuracy on real data sets",
+        f"{FOLDER} Logistic regression with scikit-learn's default tolerance.",
+        ("accuracy", *DATA, "--splits", "8", "--sizes", "40,80", "--C", "0.01,1,100", "--methods", "loo,in-sample,cv5"),
+    ),
+    Study(
+        "accuracy/rivals",
+        ("auc", "in-sample"),
+        "Against repeated folds, the bootstrap and the paper",
+        f"{FOLDER} Logistic regression, C = 1. .632+ has 50 bootstrap samples and no interval.",
+        ("accuracy", *DATA, "--splits", "4", "--sizes", "40,80", "--methods", RIVALS),
+        picture=True,
+    ),
+    Study(
+        "accuracy/classifiers",
+        ("auc", "refit"),
+        "Other classifiers on real data sets",
+        f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; lda: shrinkage 0.5; "
+        "hinge: SVC with a linear kernel, C = 1, and l1: logistic regression with an L1 penalty, C = 1, both by refits.",
+        ("accuracy", *DATA, "--splits", "6", "--sizes", "40,80", "--methods", "loo,cv5"),
+        variants=CLASSIFIERS,
+    ),
+    Study(
+        "accuracy/simulations",
+        ("auc",),
+        "Accuracy on simulations",
+        "Logistic regression with C = 1, the AUC of the trained classifier known exactly. Names: law, rows, columns, AUC "
+        "of the best classifier.",
+        ("accuracy", "--replicates", "400", "--methods", "loo"),
+    ),
+    Study(
+        "truth",
+        ("auc", "in-sample", "refit", "compare", "classes", "search", "findings"),
+        "Where the answers miss the truth",
+        "The fuzzer for truth.",
+        ("truth", "--situations", "3000"),
+    ),
+    Printed("compare", ("compare",)),
+    Printed("few_rows", ("auc",)),
+    Printed("multiclass", ("classes",)),
+    Printed("plan", ("auc", "plan")),
+    Printed("diagnose", ("findings",), ("50",)),
+    Printed("optimism", ("in-sample",)),
+    Printed("search", ("search",), timed=True),
+    Printed("shapes", ("auc",), timed=True),
+)
+BY_NAME = {page.name: page for page in PAGES}
+
+
+def _output(*command: str) -> str:
+    """What a command prints; what it says of its progress is shown."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise fl.InputError(f"{' '.join(command)} ended with exit code {done.returncode}.")
+    return done.stdout
+
+
+def state(page: Made, results: Path) -> str:
+    """Why a page has to be made, or "up to date"."""
+    file = results / page.path
+    if not file.is_file():
+        return "missing"
+    found = changed(file.read_text(encoding="utf-8"))
+    if found is None:
+        return "without a stamp"
+    return f"other answers now: {', '.join(found)}" if found else "up to date"
+
+
+def make(page: Made, results: Path, kept: Path) -> None:
+    """Make a page, and write it whole; the stamp is of the code as it was when the page was begun."""
+    begun, seal = time.monotonic(), stamp(page.rests_on, results)
+    file = results / page.path
+    write_atomically(file, f"{page.text(file, kept).rstrip()}\n\n{seal}".encode())
+    print(f"{page.path}: {(time.monotonic() - begun) / 60:.1f} min", flush=True)
+
+
+def make_all(pages: Sequence[Made], results: Path, kept: Path, jobs: int) -> None:
+    """Make these pages, those that measure time after the others and alone."""
+    with ThreadPoolExecutor(jobs) as workers:
+        list(workers.map(lambda page: make(page, results, kept), [page for page in pages if not page.timed]))
+    for page in pages:
+        if page.timed:
+            make(page, results, kept)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make what is out of date, or say what is."""
+    parser = argparse.ArgumentParser(prog="python -m foldless_studies.evidence", description=__doc__)
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(BY_NAME)}; default: all")
+    parser.add_argument("--check", action="store_true", help="say which pages are out of date; exit code 1 if any is")
+    parser.add_argument("--all", action="store_true", help="also pages that are up to date")
+    parser.add_argument("--jobs", type=int, default=2, help="pages made at a time (default 2)")
+    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the pages (default results)")
+    parser.add_argument("--kept", type=Path, default=Path("out/evidence"), help="folder of finished samples")
+    chosen = parser.parse_args(arguments)
+    unknown = sorted(set(chosen.pages) - set(BY_NAME))
+    if unknown:
+        parser.error(f"unknown page {unknown[0]!r}: choose from {', '.join(BY_NAME)}")
+    pages = [BY_NAME[name] for name in chosen.pages or BY_NAME]
+    states = {page.name: state(page, chosen.results) for page in pages}
+    for name, why in states.items():
+        print(f"{name}: {why}", flush=True)
+    stale = [page for page in pages if states[page.name] != "up to date" or chosen.all]
+    if chosen.check:
+        return int(bool(stale))
+    if not os.environ.get(VARIABLE):
+        parser.error(f"set {VARIABLE} to the folder that holds the data sets")
+    make_all(stale, chosen.results, chosen.kept, chosen.jobs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
