@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Small matrices: one BLAS thread per test process is faster than many that fight.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo paper test slow lint bench fuzz truth docs kills compat package audit clean
+.PHONY: demo paper test slow lint bench fuzz truth evidence docs kills compat package audit clean
 
 demo: $(STAMP)
 	$(BIN)/foldless demo
@@ -38,6 +38,10 @@ fuzz: $(STAMP)
 # Situations whose truth is known, 20,000 of them; where answers miss it beyond chance. Resumable: run it again.
 truth: $(STAMP)
 	$(BIN)/foldless benchmark truth --situations 20000 --jobs 2 --resume --out out/truth
+
+# Every page of results/ whose answers have changed; needs FOLDLESS_DATA. Resumable: run it again.
+evidence: $(STAMP)
+	$(BIN)/python -m foldless_studies.evidence
 
 # Thirty kills at random moments; what is left after resuming must be what an undisturbed run gives, byte by byte.
 kills: $(STAMP)

@@ -1,17 +1,16 @@
-"""The accuracy results for people: the summary as a page, and estimates against the truth as a picture."""
+"""The accuracy results for people: the summary as a page, and its pools as a picture."""
 
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from foldless_studies.accuracy.results import Results
 from foldless_studies.estimators import CV5, OURS, PAPER, TITLES
 from foldless_studies.pages import Block, Heading, Page, Table, Text, cell_text, escaped
-from foldless_studies.sampling import Floats
 
 Rows = list[dict[str, Any]]
 
@@ -56,18 +55,37 @@ def _section(rows: Rows, kind: str, scope: str) -> list[Block]:
     return [Heading(f"{kind}: {scope}"), Table([*where, *SHOWN.values()], lines, left=len(where))]
 
 
-# ---- The picture: estimate against truth, method by method, and the estimates where there is nothing to find.
+# ---- The picture: every pool of the table as a dot, method by method.
 
-COLOURS = {OURS: "#1f5fbf", CV5: "#7d8590", PAPER: "#c2410c"}
-INK, FAINT = "#24292f", "#c5cad1"
+COLOURS = {OURS: "#1f5fbf", CV5: "#57606a", PAPER: "#c2410c"}
+OTHERS, INK, FAINT = "#8c959f", "#24292f", "#d0d7de"
 STYLE = {"font.size": 10, "font.family": "DejaVu Sans", "axes.spines.top": False, "axes.spines.right": False}
-# Beyond this many points a panel is a blot; a fixed, even choice of units is drawn.
-MOST = 3000
+LARGEST = 3.2  # error relative to a second sample: what is beyond is drawn at the edge
+HEIGHT = 0.3  # of the dots of a method, one row each
 
 
-def draw(results: Results) -> bytes | None:
-    """A PNG; None without matplotlib, or where no drawn method was run."""
-    methods = [m for m in COLOURS if m in results.methods]
+@dataclass(frozen=True)
+class Panel:
+    """A figure of the table, the labels it is about, and where it would be were all well."""
+
+    figure: str
+    real: bool
+    title: str
+    well: float
+
+
+PANELS = (
+    Panel("ratio_second", True, "error, relative to a second\nlabelled sample of that size", 1.0),
+    Panel("adjusted90", True, "90 % intervals that\nhold the truth", 0.9),
+    Panel("false_alarms", False, "shuffled labels: signal found\nwhere there is none", 0.05),
+)
+
+
+def draw(table: Rows) -> bytes | None:
+    """A PNG; None without matplotlib, or where the run has nothing to draw."""
+    pools = [row for row in table if row["scope"] == "pooled" and row["kind"] == "data"]
+    pools = pools or [row for row in table if row["scope"] == "pooled"]
+    methods = [m for m in TITLES if any(row["method"] == m for row in pools)]
     if find_spec("matplotlib") is None or not methods:
         return None
     import matplotlib as mpl
@@ -76,63 +94,35 @@ def draw(results: Results) -> bytes | None:
 
     # A figure of its own, outside pyplot: no window system, no state left behind.
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(3.3 * (len(methods) + 1), 3.9), dpi=120, layout="constrained", facecolor="white")
+        figure = Figure(figsize=(10.5, 1.3 + 0.42 * len(methods)), dpi=120, layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
-        _fill(figure, results, methods)
+        for axes, panel in zip(figure.subplots(1, len(PANELS), sharey=True), PANELS, strict=True):
+            _fill(axes, panel, pools, methods)
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", metadata={"Software": None})
     return buffer.getvalue()
 
 
-def _fill(figure: Any, results: Results, methods: list[str]) -> None:
-    panels = figure.subplots(1, len(methods) + 1, sharey=True)
-    real = _thinned(results.where(results.units["labels"] == "real"))
-    none = _thinned(results.where(results.units["labels"] != "real"))
-    low = _lowest(results, methods)
-    left = float(np.floor(10 * real.units["truth"].min(initial=0.5)) / 10)
-    for axes, method in zip(panels, methods, strict=False):
-        _draw_real(axes, real, method, left)
-        axes.set_ylim(low, 1.01)
-    _draw_chance(panels[-1], none, methods)
-    panels[0].set_ylabel("estimated AUC")
+def _fill(axes: Any, panel: Panel, pools: Rows, methods: list[str]) -> None:
+    axes.axvline(panel.well, color=FAINT, linewidth=2, zorder=0)
+    for height, method in enumerate(methods):
+        mine = [row for row in pools if row["method"] == method and (row["labels"] == "real") == panel.real]
+        _dots(axes, height, [row[panel.figure] for row in mine], COLOURS.get(method, OTHERS))
+    axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
+    axes.set_yticks(range(len(methods)), [TITLES[m] for m in methods])
+    axes.set_ylim(len(methods) - 0.5, -0.5)
+    axes.set_xlim(0.8 if panel.figure == "ratio_second" else -0.02, LARGEST if panel.well == 1 else 1.02)
+    axes.tick_params(axis="y", length=0)
 
 
-def _thinned(part: Results) -> Results:
-    step = -(-len(part) // MOST) or 1
-    return part.where(np.arange(len(part)) % step == 0)
-
-
-def _lowest(results: Results, methods: list[str]) -> float:
-    columns = [results.methods.index(m) for m in methods]
-    smallest = np.nanmin(np.append(results.values["estimate"][:, columns], results.units["truth"]))
-    return float(np.floor(10 * smallest) / 10)
-
-
-def _estimates(part: Results, method: str) -> Floats:
-    return part.values["estimate"][:, part.methods.index(method)]
-
-
-def _draw_real(axes: Any, part: Results, method: str, left: float) -> None:
-    estimates, truth = _estimates(part, method), part.units["truth"]
-    axes.plot([left, 1], [left, 1], color=FAINT, linewidth=1)
-    axes.plot(truth, estimates, "o", color=COLOURS[method], alpha=0.35, markersize=3, markeredgewidth=0)
-    axes.set(xlim=(left - 0.01, 1.01), xlabel="true AUC")
-    _titled(axes, TITLES[method], estimates, truth)
-
-
-def _titled(axes: Any, title: str, estimates: Floats, truth: Any) -> None:
-    axes.set_title(f"{title}\n", loc="left", fontsize=11, fontweight="bold", color=INK)
-    if estimates.size and not np.all(np.isnan(estimates)):
-        error = f"mean absolute error {np.nanmean(np.abs(estimates - truth)):.3f}"
-        axes.text(0, 1.02, error, transform=axes.transAxes, fontsize=9, color="#7d8590", va="bottom")
-
-
-def _draw_chance(axes: Any, part: Results, methods: list[str]) -> None:
-    axes.axhline(0.5, color=FAINT, linewidth=1)
-    # The golden ratio spreads points evenly whatever their number, and needs no random numbers.
-    jitter = 0.6 * ((np.arange(len(part)) * 0.6180339887) % 1 - 0.5)
-    for k, method in enumerate(methods):
-        axes.plot(k + jitter, _estimates(part, method), "o", color=COLOURS[method], alpha=0.35, markersize=3, mew=0)
-    axes.set_xticks(range(len(methods)), [TITLES[m].replace(", ", "\n") for m in methods])
-    axes.set_title("Labels without meaning\n", loc="left", fontsize=11, fontweight="bold", color=INK)
-    axes.text(0, 1.02, "truth: 0.5", transform=axes.transAxes, fontsize=9, color="#7d8590", va="bottom")
+def _dots(axes: Any, height: int, values: list[float | None], colour: str) -> None:
+    """One dot per pool, and their mean as a line and a number."""
+    known = np.array([v for v in values if v is not None], dtype=np.float64)
+    if not known.size:
+        axes.text(axes.get_xlim()[0], height, "none given", fontsize=9, color=OTHERS, va="center")
+        return
+    spread = height + HEIGHT * (np.arange(known.size) / max(known.size - 1, 1) - 0.5)
+    axes.plot(np.minimum(known, LARGEST), spread, "o", color=colour, markersize=4, alpha=0.75, markeredgewidth=0)
+    mean = known.mean()
+    axes.plot([min(mean, LARGEST)] * 2, [height - 0.3, height + 0.3], color=colour, linewidth=2)
+    axes.annotate(f"{mean:.2f}", (min(mean, LARGEST), height - 0.3), fontsize=8, color=colour, ha="center", va="bottom")

@@ -153,7 +153,7 @@ def conclude(plan: Plan, lines: list[dict[str, Any]], store: Store) -> dict[str,
     store.write("results.csv", as_csv(results))
     store.write("summary.json", json.dumps(summary, indent=1, allow_nan=False) + "\n")
     store.write("summary.md", page(table).markdown())
-    drawn = draw(results)
+    drawn = draw(table)
     if drawn is not None:
         store.write("accuracy.png", drawn)
     return summary

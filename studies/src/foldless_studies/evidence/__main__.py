@@ -79,9 +79,9 @@ class Study:
 Made = Printed | Study
 
 FOLDER = (
-    "The folder holds 35 public two-class data sets (72 to 18,905 rows, 8 to 12,625 columns) without dependent rows. The "
-    "truth is the AUC of the held-out rows, or 0.5 for shuffled labels. Columns are standardised on the training rows; "
-    "foldless notices it and lets the scaler leave with the rows."
+    "The folder holds 35 public two-class data sets (72 to 18,905 rows, 8 to 12,625 columns) without dependent rows. "
+    "The truth is the AUC of the held-out rows, or 0.5 for shuffled labels. Columns are standardised on the training "
+    "rows; foldless notices it and lets the scaler leave with the rows."
 )
 CLASSIFIERS = tuple(("--classifier", name) for name in ("ridge", "svm", "hinge", "lda", "l1"))
 RIVALS = "loo,in-sample,adaptive,cv5,cv5x5,632+"
@@ -105,8 +105,9 @@ PAGES: tuple[Made, ...] = (
         "accuracy/classifiers",
         ("auc", "refit"),
         "Other classifiers on real data sets",
-        f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; lda: shrinkage 0.5; "
-        "hinge: SVC with a linear kernel, C = 1, and l1: logistic regression with an L1 penalty, C = 1, both by refits.",
+        f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; lda: shrinkage "
+        "0.5; hinge: SVC with a linear kernel, C = 1, and l1: logistic regression with an L1 penalty, C = 1, both by "
+        "refits.",
         ("accuracy", *DATA, "--splits", "6", "--sizes", "40,80", "--methods", "loo,cv5"),
         variants=CLASSIFIERS,
     ),
@@ -114,8 +115,8 @@ PAGES: tuple[Made, ...] = (
         "accuracy/simulations",
         ("auc",),
         "Accuracy on simulations",
-        "Logistic regression with C = 1, the AUC of the trained classifier known exactly. Names: law, rows, columns, AUC "
-        "of the best classifier.",
+        "Logistic regression with C = 1, the AUC of the trained classifier known exactly. Names: law, rows, columns, "
+        "AUC of the best classifier.",
         ("accuracy", "--replicates", "400", "--methods", "loo"),
     ),
     Study(

@@ -4,7 +4,7 @@
 
 Simulated pairs have a known AUC. Each problem is drawn anew (size, balance, strength, direction), so that now one and
 now the other classifier is the better one. Development sets: training rows drawn at random, the rest is the truth.
-A quarter of an hour of one core.
+Five minutes of one core.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from foldless_studies.data import named
 from foldless_studies.evidence import begin, begin_table, print_row
 from foldless_studies.populations import Population
 
-SAMPLES, SEED, LEVEL = 2000, 20, 0.9
+SAMPLES, SEED, LEVEL = 500, 20, 0.9
 SETS = ("spambase", "madelon", "text_pcmac", "pima", "wdbc")  # the five largest with independent rows
 ROWS, SPLITS = 80, 40
 Figures = dict[str, np.ndarray]

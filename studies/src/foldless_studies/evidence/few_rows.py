@@ -15,7 +15,7 @@ import foldless as fl
 from foldless_studies.evidence import begin, begin_table, print_row
 from foldless_studies.populations import Population
 
-SAMPLES = 300
+SAMPLES = 200
 SIZES = ((30, 100), (100, 10), (100, 500))
 FEW = (2, 3, 4, 5, 7, 10, 15)
 INFORMATIVE, AUC = 5, 0.9

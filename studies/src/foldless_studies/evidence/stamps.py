@@ -1,7 +1,7 @@
 """What a page of `results/` was made with: the commit, and what the library answered to fixed questions then.
 
-A change of the code that leaves the answers alone leaves the pages true. One that changes an answer puts every page that
-rests on it out of date, whatever file was edited; `tests/test_evidence.py` asks the questions again.
+A change of the code that leaves the answers alone leaves the pages true. One that changes an answer puts every page
+that rests on it out of date, whatever file was edited; `tests/test_stamps.py` asks the questions again.
 """
 
 from __future__ import annotations
