@@ -39,7 +39,7 @@ from foldless.measures import ClassMeasures, Measures
 from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import is_estimator
 from foldless.model.streamed import stream_view
-from foldless.model.view import LinearView, has_several_classes, take_apart
+from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior
@@ -154,13 +154,15 @@ class Analysis:
 
     @cached_property
     def _only_refits(self) -> bool:
-        """Whether "auto" has to refit because a step that saw y cannot be mapped back."""
-        if self.options.method != "auto" or not is_estimator(self.estimator):
+        """Whether "auto" has to refit for a step: one that saw y and cannot be mapped back, or one that had better not
+        be kept as fitted to all rows where these are few."""
+        if self.options.method != "auto" or not is_estimator(self.estimator) or is_out_of_core(self.X, self.y):
             return False
         try:
-            return not self.view.classes
+            view = self.view
         except NotMappedBack:
             return True
+        return bool(view.kept) and len(view.classes) == 2 and view.codes.size < MANY_ROWS
 
     @property
     def two_classes(self) -> LinearView:
