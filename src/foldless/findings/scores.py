@@ -223,10 +223,14 @@ def _influence(own: Floats) -> Floats:
     return np.asarray(np.abs(own - own.mean()) / max(own.size - 1, 1))
 
 
+ALWAYS_SAID = ("few rows", "agreement")  # how to read the number, even where it can be trusted
+
+
 def auc_answer(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...], names: Names) -> AUCPosterior:
     """The posterior of the AUC with its notes; `table_notes` are `quick_notes`, the same for all models of a table."""
     post = auc_of(analysis, n0, n1, table_notes)
-    seen = tuple(finding.note for finding in score_findings(analysis, post, names) if finding.level > 0)
+    found = score_findings(analysis, post, names)
+    seen = tuple(finding.note for finding in found if finding.level > 0 or finding.name in ALWAYS_SAID)
     return replace(post, notes=post.notes + seen)
 
 

@@ -5,9 +5,8 @@
     python -m foldless_studies.tools.paper --pdf      paper/paper.pdf, paper/methods.pdf; needs pypandoc_binary, typst
 
 A figure in paper/*.md is followed by where it stands, as a comment:
-`0.87<!-- accuracy/development: real, loo: / CV5 -->` is the cell in the column "/ CV5" of the first row that has the cells
-"real" and "loo", in results/accuracy/development.md; `page#word` begins at the first heading with that word. It has as
-many digits as the text gives it.
+`0.87<!-- accuracy/development: real, loo: / CV5 -->` is the cell in the column "/ CV5" of the first row that has the
+cells "real" and "loo", in results/accuracy/development.md; `page#word` begins at the first heading with that word.
 """
 
 from __future__ import annotations
