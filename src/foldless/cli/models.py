@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,6 +83,13 @@ CLASSIFIERS = {
         {"l1_ratio": 1.0, "solver": "saga", "max_iter": 10_000},
         closed_form=False,
     ),
+    "elasticnet": Classifier(
+        "logistic regression with an elastic-net penalty, half L1",
+        "C",
+        "sklearn.linear_model.LogisticRegression",
+        {"l1_ratio": 0.5, "solver": "saga", "max_iter": 10_000},
+        closed_form=False,
+    ),
     "forest": Classifier("random forest", TREES, "sklearn.ensemble.RandomForestClassifier", {}, closed_form=False),
     "boosting": Classifier(
         "gradient boosting", TREES, "sklearn.ensemble.GradientBoostingClassifier", {}, closed_form=False
@@ -115,13 +122,22 @@ class Preparation:
     numbers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     indicated: tuple[str, ...] = ()  # columns with a second one that says "was missing"
+    chosen: bool = False  # these columns are not all that the table has
+
+    def among(self, names: Iterable[str]) -> Preparation:
+        """The same steps for some of the columns, which are chosen by name."""
+        kept = set(names)
+        parts = {"numbers": self.numbers, "texts": self.texts, "indicated": self.indicated}
+        left = {kind: tuple(name for name in part if name in kept) for kind, part in parts.items()}
+        return replace(self, chosen=True, **left)  # type: ignore[arg-type]
 
     def pipeline(self, classifier: Any) -> Any:
         """Unfitted: the steps, and the classifier at the end."""
         from sklearn.pipeline import make_pipeline
 
         dense_only = type(classifier).__name__ == "LinearDiscriminantAnalysis"
-        steps = [self._columns(dense_only)] if self.texts or self.indicated else self._steps()
+        by_name = self.texts or self.indicated or self.chosen
+        steps = [self._columns(dense_only)] if by_name else self._steps()
         return make_pipeline(*steps, classifier)
 
     @property
