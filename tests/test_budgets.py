@@ -26,9 +26,9 @@ BUDGETS = {
     # limits and words among numbers, names in findings, kinds of files; accuracies of any number of classes; tensors;
     # the internal validation of probabilities; permutation tests without refits; tuning that is accounted for;
     # decoding over times and sets of columns; the report on predicted risks; measures of more than two classes; a page
-    # for people without a terminal; what columns add to a model.
-    "package lines": 32_540,
-    "package files": 164,
+    # for people without a terminal; what columns add to a model; files for a manuscript.
+    "package lines": 32_650,
+    "package files": 165,
     "studies lines": 7_900,  # + the error of a second sample; the fuzzer for truth
     "files entered by auc_posterior": 26,
     "median function": 8,  # body lines

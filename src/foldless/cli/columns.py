@@ -448,9 +448,8 @@ def roles_of(source: Sheet, options: CommandOptions) -> Roles:
     if not features:
         raise InputError(f"{options.file} has no column left to predict '{target}' from.")
     if options.sets is not None:
-        for name in (*options.sets.first, *options.sets.added):
-            if not has_magic(name):
-                _known(name, source, options.file)
+        for name in (name for name in (*options.sets.first, *options.sets.added) if not has_magic(name)):
+            _known(name, source, options.file)
         options.sets.refuse_useless(features, source.names)
     unused = tuple(name for name in source.names if name not in (target, *features))
     return Roles(target, options.groups, options.id, features, unused)

@@ -13,7 +13,6 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.columns import enumerated
 from foldless.cli.models import CLASSIFIERS, load_model, method_for, model_file_option
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
@@ -120,19 +119,18 @@ def compare(
     with them.
     """
     path = picture.writable_path(out)
-    if columns is None and and_columns is None:
+    sets = _sets(ctx, options, columns, and_columns)
+    if sets is None:
         _refuse_too_few(ctx, models, model_file)
-    else:
-        options = replace(options, sets=_sets(ctx, options, columns, and_columns))
-    request = read_file(options, load_model(model_file))
+    request = read_file(replace(options, sets=sets), load_model(model_file))
     request.two_classes_only("compare")
-    result, pair = answer(request, models, rope) if models else added_value(request, rope)
+    result, pair = answer(request, models or [], rope)
 
     def draw(figure: Any) -> None:
         fl.ComparisonDisplay.from_comparison(pair, level=options.level, ax=figure.subplots())
 
     result["picture"] = picture.write(path, draw, width=10.0)  # the names of two classifiers are long
-    console.say_result(result, options.as_json, partial(show if models else show_added_value, request=request))
+    console.say_result(result, options.as_json, partial(show, request=request))
 
 
 def _refuse_too_few(ctx: click.Context, models: Models | None, model_file: Path | None) -> None:
@@ -140,54 +138,65 @@ def _refuse_too_few(ctx: click.Context, models: Models | None, model_file: Path 
     if models is None:
         raise click.UsageError("Missing option '--models', or --columns and --and-columns.")
     if len(models) + (model_file is not None) < 2:
-        raise click.BadParameter(
-            "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
-        )
+        what = "needs two classifiers or more, separated by commas, such as logistic,lda."
+        raise click.BadParameter(what, param_hint="'--models'")
 
 
-def _sets(ctx: click.Context, options: CommandOptions, first: Words, added: Words) -> ColumnSets:
+def _sets(ctx: click.Context, options: CommandOptions, first: Words, added: Words) -> ColumnSets | None:
+    if first is None and added is None:
+        return None
     refuse_given(ctx, ["models", "model_file"], "does not go with --and-columns: name one classifier with --model.")
     refuse_wrong_strength(ctx, options)
     if first is None or added is None:
-        raise click.UsageError(
-            "--columns and --and-columns go together: what a first model has, and what a second adds."
-        )
+        raise click.UsageError("--columns and --and-columns go together: what a first model has, what a second adds.")
     return ColumnSets(first, added)
 
 
 def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
     """Everything that is printed, as a plain dict; and the comparison of the first two."""
+    level, sets = request.options.level, request.columns_of_sets
     with console.gathered_warnings() as warned:
-        fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
+        fits = _on_sets(request, *sets) if sets else {n: request.fitted(m) for n, m in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
-        ranking = _ranked(fits, request)
-    rows = ranking.summary(request.options.level)
+        method = method_for("auto", *fits.values())
+        ranking = fl.compare_many(fits, request.X, request.y, method=method, **request.how)
+    rows = ranking.summary(level)
+    if sets:  # the larger model first, whichever is better
+        rows.sort(key=lambda row: list(fits).index(row["name"]))
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
-    more = {"n_features": len(request.features), "models": rows}
-    return _result(request, ranking, first_two, fits[rows[0]["name"]], warned, more), first_two
-
-
-def _ranked(fits: dict[str, Any], request: Request) -> fl.Ranking:
-    return fl.compare_many(fits, request.X, request.y, method=method_for("auto", *fits.values()), **request.how)
-
-
-def _result(
-    request: Request, ranking: fl.Ranking, pair: fl.Comparison, judged: Any, warned: list[str], more: dict[str, Any]
-) -> dict[str, Any]:
-    """The answer as a plain dict; `judged` is the classifier that the verdict is about."""
-    between = pair.summary(request.options.level)
-    return {
+    pair = first_two.summary(level)
+    result = {
         **request.facts(),
-        "n_positive": between["n1"],
-        "n_negative": between["n0"],
+        "n_positive": pair["n1"],
+        "n_negative": pair["n0"],
+        "n_features": len(request.features),
         "standardized": request.preparation.standardize,
         "method": ranking.method,
-        "level": request.options.level,
-        **more,
-        "first_two": {k: v for k, v in between.items() if k not in ("notes", "level", "n0", "n1", "method")},
-        **request.doubts(request.judged(judged), _new_warnings(warned, ranking.notes), ranking.notes),
+        "level": level,
+        "models": rows,
+        "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
+        **({"columns": sets[0], "added_columns": sets[1], "gain": gain(first_two)} if sets else {}),
+        **request.doubts(request.judged(fits[rows[0]["name"]]), _new_warnings(warned, ranking.notes), ranking.notes),
     }
+    return result, first_two
+
+
+def _on_sets(request: Request, first: tuple[str, ...], added: tuple[str, ...]) -> dict[str, Any]:
+    """One classifier, fitted to all columns and to the first ones."""
+    columns = {f"with {words.counted(len(added), 'more column')}": (*first, *added), "without": first}
+    steps = {name: request.preparation.among(chosen) for name, chosen in columns.items()}
+    return {name: replace(request, preparation=each).fitted() for name, each in steps.items()}
+
+
+SURE = 0.95  # probability from which on the answer says that a gain matters, or that it does not
+
+
+def gain(pair: fl.Comparison) -> str:
+    """Whether the columns help, in one word: "yes", "no" (an equal or smaller AUC) or "undecided"."""
+    if pair.difference.exactly_zero or pair.prob_rope + pair.prob_b_better >= SURE:
+        return "no"
+    return "yes" if pair.prob_a_better >= SURE else "undecided"
 
 
 def _new_warnings(warned: list[str], notes: tuple[str, ...]) -> list[str]:
@@ -209,7 +218,8 @@ def _named(models: Models, request: Request) -> dict[str, Any]:
 
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
-    console.say(_sentence(result) + request.positive_words, style="bold")
+    sentence = _gain_sentence(result) if "gain" in result else _sentence(result)
+    console.say(sentence + request.positive_words, style="bold")
     console.say_verdict(result["verdict"])
     console.say_table(
         ("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval"),
@@ -243,6 +253,18 @@ def _sentence(result: dict[str, Any]) -> str:
     )
 
 
+def _gain_sentence(result: dict[str, Any]) -> str:
+    pair, rope = result["first_two"], result["first_two"]["rope"]
+    added, first = words.counted(len(result["added_columns"]), "column"), len(result["columns"])
+    answers = {"yes": "makes", "no": "does not make", "undecided": "may make"}
+    return (
+        f"Adding {added} to {first} {answers[result['gain']]} this classifier better"
+        f"{f' by more than {rope:g}' if rope else ''}{'; these rows do not decide' * (result['gain'] == 'undecided')}: "
+        f"on new rows the AUC changes by {pair['difference']:+.3f} ({words.percent(result['level'])} interval "
+        f"{pair['low']:+.3f} to {pair['high']:+.3f})."
+    )
+
+
 def disagreement(result: dict[str, Any]) -> str | None:
     """Why the difference is not that of the two AUCs, where a reader would notice."""
     first, second = result["models"][:2]
@@ -264,98 +286,17 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     if pair["alike"]:
         facts["first against second"] = "the same ranks"
     elif pair["rope"]:
-        facts["first against second"] = (
-            f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
-        )
+        better = f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
+        facts["first against second"] = better
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
+    more = {"columns": request.columns_words}
+    if "gain" in result:
+        more = {"first": words.listed(result["columns"]), "added": words.listed(result["added_columns"])}
+        more["classifier"] = request.classifier_words
     return {
         **facts,
         "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-        "columns": request.columns_words,
+        **more,
         "method": result["method"],
         **request.table_facts(),
-    }
-
-
-# ---- What columns add to a model
-
-SURE = 0.95  # probability from which on the answer says that a gain matters, or that it does not
-
-
-def added_value(request: Request, rope: float) -> tuple[dict[str, Any], Any]:
-    """One classifier with some of the columns and with more of them: the plain dict, and the comparison."""
-    sets = request.options.sets
-    first, added = ((), ()) if sets is None else sets.split(request.features)
-    if not first or not added:
-        option = "--and-columns" if first else "--columns"
-        raise fl.InputError(f"{option}: none of its columns can be used; left out: {enumerated({**request.left_out})}.")
-    columns = {f"with {words.counted(len(added), 'more column')}": (*first, *added), "without": first}
-    with console.gathered_warnings() as warned:
-        steps = {name: request.preparation.among(chosen) for name, chosen in columns.items()}
-        fits = {name: replace(request, preparation=each).fitted() for name, each in steps.items()}
-        ranking = _ranked(fits, request)
-    larger, smaller = fits
-    pair = ranking.between(larger, smaller, rope=rope)
-    models = sorted(ranking.summary(request.options.level), key=lambda row: list(fits).index(row["name"]))
-    more = {
-        "classifier": request.classifier,
-        "columns": list(first),
-        "added_columns": list(added),
-        "models": models,
-        "gain": gain(pair),
-    }
-    return _result(request, ranking, pair, fits[larger], warned, more), pair
-
-
-def gain(pair: fl.Comparison) -> str:
-    """Whether the columns help, in one word: "yes", "no" (an equal or smaller AUC) or "undecided"."""
-    if pair.difference.exactly_zero or pair.prob_rope + pair.prob_b_better >= SURE:
-        return "no"
-    return "yes" if pair.prob_a_better >= SURE else "undecided"
-
-
-def show_added_value(result: dict[str, Any], request: Request) -> None:
-    """One sentence, the AUC without and with the columns, their difference, and every note."""
-    console.say(_gain_sentence(result) + request.positive_words, style="bold")
-    console.say_verdict(result["verdict"])
-    console.say_table(
-        ("model", "AUC", f"{words.percent(result['level'])} interval"),
-        [(m["name"], words.rate(m["auc"]), words.span(m["low"], m["high"])) for m in reversed(result["models"])],
-    )
-    if (remark := disagreement(result)) is not None:
-        console.say(remark)
-        console.say("")
-    console.say_facts(_gain_facts(result, request))
-    console.say_ending(result["notes"], result["picture"])
-
-
-def _gain_sentence(result: dict[str, Any]) -> str:
-    pair, rope = result["first_two"], result["first_two"]["rope"]
-    added, first = words.counted(len(result["added_columns"]), "column"), len(result["columns"])
-    matter = f" by more than {rope:g}" if rope else ""
-    said = {
-        "yes": f"Yes, adding {added} to {first} makes this classifier better{matter}",
-        "no": f"No, adding {added} to {first} does not make this classifier better{matter}",
-        "undecided": f"These rows do not decide whether adding {added} to {first} makes this classifier better{matter}",
-    }[result["gain"]]
-    return (
-        f"{said}: on new rows the AUC changes by {pair['difference']:+.3f} ({words.percent(result['level'])} interval "
-        f"{pair['low']:+.3f} to {pair['high']:+.3f})."
-    )
-
-
-def _gain_facts(result: dict[str, Any], request: Request) -> dict[str, str]:
-    pair, rope = result["first_two"], result["first_two"]["rope"]
-    more = f" by more than {rope:g}" if rope else ""
-    return {
-        f"probability that it is better{more}": words.rate(pair["prob_a_better"]),
-        **({f"probability that it is equal within {rope:g}": words.rate(pair["prob_rope"])} if rope else {}),
-        f"probability that it is worse{more}": words.rate(pair["prob_b_better"]),
-        "columns": words.listed(result["columns"]),
-        "added": words.listed(result["added_columns"]),
-        "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-        "classifier": request.classifier_words,
-        "method": result["method"],
-        **request.table_facts(),
-        **({} if rope else {"a gain that matters": "--rope 0.01 says whether it is more than 0.01"}),
     }

@@ -21,6 +21,7 @@ from foldless.words import listed, one_line
 
 # The default tolerance stops early on wide tables, and the answer would carry a note about it.
 PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
+SAGA: dict[str, Any] = {"solver": "saga", "max_iter": 10_000}
 TREES, MOST_TREES = "n_estimators", 100_000
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
 
@@ -65,8 +66,9 @@ class Classifier:
         return words.get(self.parameter, "above 0")
 
 
+LOGISTIC = "sklearn.linear_model.LogisticRegression"
 CLASSIFIERS = {
-    "logistic": Classifier("logistic regression", "C", "sklearn.linear_model.LogisticRegression", PRECISE),
+    "logistic": Classifier("logistic regression", "C", LOGISTIC, PRECISE),
     "ridge": Classifier("ridge classifier", "alpha", "sklearn.linear_model.RidgeClassifier", {}),
     "lda": Classifier(
         "linear discriminant analysis",
@@ -76,20 +78,8 @@ CLASSIFIERS = {
     ),
     # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
     "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
-    "l1": Classifier(
-        "logistic regression with an L1 penalty",
-        "C",
-        "sklearn.linear_model.LogisticRegression",
-        {"l1_ratio": 1.0, "solver": "saga", "max_iter": 10_000},
-        closed_form=False,
-    ),
-    "elasticnet": Classifier(
-        "logistic regression with an elastic-net penalty, half L1",
-        "C",
-        "sklearn.linear_model.LogisticRegression",
-        {"l1_ratio": 0.5, "solver": "saga", "max_iter": 10_000},
-        closed_form=False,
-    ),
+    "l1": Classifier("logistic regression with an L1 penalty", "C", LOGISTIC, {"l1_ratio": 1.0, **SAGA}, False),
+    "elasticnet": Classifier("logistic regression, half L1, half L2", "C", LOGISTIC, {"l1_ratio": 0.5, **SAGA}, False),
     "forest": Classifier("random forest", TREES, "sklearn.ensemble.RandomForestClassifier", {}, closed_form=False),
     "boosting": Classifier(
         "gradient boosting", TREES, "sklearn.ensemble.GradientBoostingClassifier", {}, closed_form=False

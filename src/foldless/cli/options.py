@@ -135,10 +135,7 @@ class CommandOptions:
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
     model: str = option("The classifier.", type=click.Choice(list(CLASSIFIERS)), default="logistic")
     C: float = option(
-        "Inverse penalty: C of logistic, svm, l1 and elasticnet, 1/alpha of ridge.",
-        type=float,
-        default=1.0,
-        callback=as_positive,
+        "Inverse penalty: C of all but lda and trees; 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
     )
     shrinkage: float | str = option(
         "Shrinkage of lda: above 0 and below 1, or auto (Ledoit and Wolf).",

@@ -136,6 +136,17 @@ class Request:
         return f"{counted(len(self.features), 'column')}, {self.preparation.words}"
 
     @property
+    def columns_of_sets(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The columns of a first model and those that a second adds, where these are to be compared."""
+        if self.options.sets is None:
+            return None
+        first, added = self.options.sets.split(self.features)
+        if not (first and added):
+            option, left_out = "--and-columns" if first else "--columns", columns.enumerated({**self.left_out})
+            raise InputError(f"{option}: none of its columns can be used; left out: {left_out}.")
+        return first, added
+
+    @property
     def _strength(self) -> Any:
         return CLASSIFIERS[self.options.model].strength(self.options.C, self.options.shrinkage)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from glob import has_magic
-from os.path import getsize, isfile
+from os.path import isfile
 from pathlib import Path
 
 import click
 
 from foldless.errors import InputError
-
-MOST_BYTES = 2**24  # of a list of names
 
 
 @dataclass(frozen=True)
@@ -23,13 +19,12 @@ class ColumnSets:
     first: tuple[str, ...]
     added: tuple[str, ...]
 
-    def split(self, names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def split(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns of the first set and those that the second adds to it, in the order of `names`.
 
-        >>> ColumnSets(("age", "sex"), ("bio_*", "sex")).split(["age", "bio_1", "bio_2", "id", "sex"])
+        >>> ColumnSets(("age", "sex"), ("bio_*", "sex")).split(("age", "bio_1", "bio_2", "id", "sex"))
         (('age', 'sex'), ('bio_1', 'bio_2'))
         """
-        names = tuple(names)
         first = matching(self.first, names)
         return first, tuple(name for name in matching(self.added, names) if name not in set(first))
 
@@ -47,9 +42,8 @@ class ColumnSets:
 
 def matching(words: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     """The names that are among the words or match a pattern; a name that contains '*' or '[' is found as it is."""
-    exact = set(words) & set(names)
-    patterns = [word for word in words if word not in exact and has_magic(word)]
-    return tuple(name for name in names if name in exact or any(fnmatchcase(name, each) for each in patterns))
+    patterns = [word for word in words if word not in names]
+    return tuple(name for name in names if name in words or any(fnmatchcase(name, each) for each in patterns))
 
 
 def as_words(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -58,17 +52,11 @@ def as_words(ctx: click.Context, param: click.Parameter, value: str | None) -> t
         return None
     if not isfile(value) and Path(value).suffix.lower() == ".txt":
         raise click.BadParameter(f"there is no file '{value}'.")
-    words = _lines(Path(value)) if isfile(value) else value.split(",")
+    try:
+        words = Path(value).read_text(encoding="utf-8-sig").splitlines() if isfile(value) else value.split(",")
+    except UnicodeDecodeError as err:
+        raise click.BadParameter(f"{value} is not a text file in UTF-8: expected one name on each line.") from err
     names = tuple(dict.fromkeys(word.strip().strip('"') for word in words if word.strip()))
     if not names:
         raise click.BadParameter(f"'{value}' names no column: write one on each line, or separate them by commas.")
     return names
-
-
-def _lines(path: Path) -> list[str]:
-    if getsize(path) > MOST_BYTES:
-        raise click.BadParameter(f"{path} is too large for a list of columns: expected one name on each line.")
-    try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as err:
-        raise click.BadParameter(f"{path} is not a text file in UTF-8: expected one name on each line.") from err
