@@ -51,6 +51,7 @@ MODELS = {
     "lda": (["--shrinkage", "0.4"], LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.4)),
     "svm": (["--C", "0.2"], LinearSVC(C=0.2, dual=False, tol=1e-7, max_iter=10_000, random_state=0)),
     "l1": (["--C", "0.4"], LogisticRegression(C=0.4, **l1(), solver="saga", max_iter=10_000, random_state=0)),
+    "elasticnet": ([], LogisticRegression(**l1(0.5), solver="saga", max_iter=10_000, random_state=0)),
     "forest": ([], RandomForestClassifier(random_state=0)),
     "boosting": ([], GradientBoostingClassifier(random_state=0)),
 }

@@ -124,3 +124,117 @@ def test_bad_numbers(csv, option, value):
     assert result.exit_code == 2
     assert f"'{option}'" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+# ---- What columns add to a model
+
+
+def gains(path, *options):
+    result = run(path, "--target", "y", "--json", *options)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout, parse_constant=pytest.fail)
+
+
+def test_added_columns_are_judged_as_two_models_of_their_columns(csv, tmp_path):
+    """Each AUC is that of the same pipeline on a table that has no other columns; a list may come from a file."""
+    (tmp_path / "first.txt").write_text('\ufeffb\n\n"a"\n', encoding="utf-8")
+    found = gains(csv, "--columns", tmp_path / "first.txt", "--and-columns", "c*", "--rope", 0.01)
+    assert (found["columns"], found["added_columns"]) == (["a", "b"], ["c"])
+    with_more, without = found["models"]
+    for row, kept in ((without, X[:, :2]), (with_more, X)):
+        model = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-7, max_iter=10_000)).fit(kept, Y)
+        post = fl.auc_posterior(model, kept, Y)
+        np.testing.assert_allclose([row["auc"], row["low"], row["high"]], [post.mean, *post.interval()], atol=1e-9)
+    pair = found["first_two"]
+    assert pair["prob_a_better"] + pair["prob_rope"] + pair["prob_b_better"] == pytest.approx(1)
+    assert with_more["name"] == pair["a"] == "with 1 more column"
+
+
+def table_with(tmp_path, n=400, **columns):
+    """A weak column, and others."""
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 2
+    made = {"weak": (rng.normal(size=n) + 0.5 * y).round(4), **{k: f(rng, y) for k, f in columns.items()}, "y": y}
+    path = tmp_path / "gain.csv"
+    rows = (",".join(map(str, row)) for row in zip(*made.values(), strict=True))
+    path.write_text("\n".join([",".join(made), *rows]))
+    return path
+
+
+def test_a_strong_column_is_a_gain_and_noise_is_none(tmp_path):
+    """Known truth: a column with a separation of 2 adds 0.25 to the AUC, a column of noise nothing."""
+    path = table_with(
+        tmp_path,
+        strong=lambda rng, y: (rng.normal(size=y.size) + 2 * y).round(4),
+        noise=lambda rng, y: rng.normal(size=y.size).round(4),
+    )
+    helps, idle = (gains(path, "--columns", "weak", "--and-columns", name, "--rope", 0.03) for name in ("s*", "noise"))
+    assert (helps["gain"], idle["gain"]) == ("yes", "no")
+    assert helps["first_two"]["low"] < 0.286 < helps["first_two"]["high"]
+    said = run(path, "--target", "y", "--columns", "weak", "--and-columns", "strong", "--rope", 0.03).stdout
+    assert "Adding 1 column to 1 makes this classifier better by more than 0.03" in said
+    assert "equal within 0.03" in said
+    assert "added                  'strong'" in said
+
+
+def test_added_columns_of_text_with_gaps_are_prepared(tmp_path):
+    """The text carries half of what the label says; names of rows are left out by name."""
+    path = table_with(
+        tmp_path,
+        kind=lambda rng, y: np.where(rng.random(y.size) < 0.8, np.where(y, "high", "low"), "none"),
+        gaps=lambda rng, y: np.where(rng.random(y.size) < 0.2, "", rng.normal(size=y.size).round(3).astype(str)),
+        person=lambda rng, y: [f"person {k}" for k in rng.permutation(y.size)],
+    )
+    found = gains(path, "--columns", "weak,gaps", "--and-columns", "kind,person")
+    assert (found["gain"], found["added_columns"]) == ("yes", ["kind"])
+    assert "left out: 'person'" in found["prepared"]
+    refused = run(path, "--target", "y", "--columns", "weak", "--and-columns", "person")
+    assert refused.exit_code == 2
+    assert "--and-columns: none of its columns can be used; left out: 'person'" in refused.stderr
+
+
+def test_subjects_are_found_among_columns_that_were_not_asked_for(tmp_path):
+    """Two rows of each patient, of one class."""
+    path = table_with(
+        tmp_path,
+        other=lambda rng, y: rng.normal(size=y.size).round(3),
+        patient=lambda rng, y: [f"P{k // 4}-{k % 2}" for k in range(y.size)],
+    )
+    assert gains(path, "--columns", "weak", "--and-columns", "other")["groups"] == "patient"
+
+
+@pytest.mark.parametrize("model", ["l1", "elasticnet", "lda"])
+def test_added_columns_with_other_classifiers(csv, model):
+    found = gains(csv, "--columns", "a", "--and-columns", "b,c", "--model", model)
+    assert found["models"][0]["auc"] > 0.5
+    assert found["added_columns"] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--columns", "a"), "--columns and --and-columns go together"),
+        (("--and-columns", "a"), "--columns and --and-columns go together"),
+        ((), "Missing option '--models', or --columns and --and-columns"),
+        (("--columns", "aa", "--and-columns", "b"), "has no column 'aa': did you mean 'a'?"),
+        (("--columns", "a", "--and-columns", "bio_*"), "--and-columns: no column to predict from matches 'bio_*'"),
+        (("--columns", "a,b", "--and-columns", "a"), "--and-columns adds nothing"),
+        (("--columns", "a", "--and-columns", "y"), "--and-columns: 'y' is the target"),
+        (("--columns", " ,", "--and-columns", "a"), "names no column"),
+        (("--columns", "absent.txt", "--and-columns", "a"), "there is no file 'absent.txt'"),
+        (("--columns", "a", "--and-columns", "b", "--models", "lda,ridge"), "does not go with --and-columns"),
+        (("--columns", "a", "--and-columns", "b", "--shrinkage", "0.5"), "--shrinkage is for lda"),
+    ],
+)
+def test_sets_that_cannot_be_compared(csv, options, words):
+    result = run(csv, "--target", "y", *options)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_list_of_columns_is_a_text_file(csv, tmp_path):
+    (tmp_path / "list.txt").write_bytes(b"\xff\xfe\x00")
+    result = run(csv, "--target", "y", "--columns", tmp_path / "list.txt", "--and-columns", "a")
+    assert result.exit_code == 2
+    assert "is not a text file in UTF-8" in result.stderr

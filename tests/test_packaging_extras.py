@@ -65,6 +65,7 @@ def test_functions_name_the_extra(hide, folder, package, extra, call):
         ("matplotlib", "plot", ("reproduce", "fig3", "--quick", "--iterations", "1")),
         ("matplotlib", "report", ("report", "table.csv", "--target", "y", "-o", "report.html")),
         ("jinja2", "report", ("report", "table.csv", "--target", "y", "-o", "report.html")),
+        ("docx", "report", ("report", "table.csv", "--target", "y", "-o", "report.html", "--tables", "tables")),
         ("distributed", "dask", (*ACCURACY, "--backend", "dask")),
         ("dask", "dask", (*ACCURACY, "--backend", "dask")),
         ("fastexcel", "files", ("auc", "table.xls", "--target", "y")),

@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import foldless as fl
 from data import alternating
-from foldless.show.report import data, methods, page, risks
+from foldless.show.report import data, manuscript, methods, page, risks
 from foldless.show.report.compared import comparison_part, grid_around, search_part
 from foldless.show.report.data import data_part, features_part, odds_part
 from foldless.show.report.methods import written
@@ -94,8 +94,9 @@ def test_roc_is_that_of_roc_posterior(summary):
 
 def test_rates_are_those_of_error_posterior(summary):
     """Sensitivity, specificity, PPV and NPV at the classifier's threshold and the prevalence of the data."""
-    expected = plain(fl.error_posterior(MODEL, X, Y, pos_label="ill").summary(0.9))
-    assert summary["rates"] == expected
+    post = fl.error_posterior(MODEL, X, Y, pos_label="ill")
+    counts = {name: count._asdict() for name, count in post.confusion(100, 0.9).items()}
+    assert summary["rates"] == plain({**post.summary(0.9), "per_100": counts})
     assert summary["rates"]["prevalence"] == np.mean(Y == "ill")
 
 
@@ -765,3 +766,85 @@ def test_report_searches_with_labels_in_an_array_of_objects():
     pytest.importorskip("jinja2")
     found = fl.report(RidgeClassifier().fit(X, Y), X, Y.astype(object)).summary()
     assert len(found["search"]["candidates"]) > 3
+
+
+# ---- For a manuscript
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([LogisticRegression()], "L2-penalised logistic regression (C = 1)"),
+        (
+            [StandardScaler(), LogisticRegression(C=0.3, class_weight="balanced")],
+            "L2-penalised logistic regression (C = 0.3) on standardised columns, classes weighted equally",
+        ),
+        ([LogisticRegression(C=np.inf)], "logistic regression without penalty"),
+        ([MinMaxScaler(), RidgeClassifier()], "ridge classifier (alpha = 1), MinMaxScaler()"),
+        (
+            [SelectKBest(k=3), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)],
+            "linear discriminant analysis (shrinkage = 0.1), the 3 columns with the largest scores chosen",
+        ),
+        (
+            [
+                make_column_transformer(
+                    (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), [0, 1]),
+                    (OneHotEncoder(), [2]),
+                    ("drop", [3]),
+                ),
+                LogisticRegression(),
+            ],
+            "L2-penalised logistic regression (C = 1) on standardised columns, gaps filled with the median, "
+            "categories one-hot encoded",
+        ),
+    ],
+)
+def test_the_model_is_named_in_words(steps, words):
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(60, 2)), np.arange(60) % 3, rng.normal(size=60)])
+    y = np.arange(60) % 2
+    case = Case.of(fl.analyse(make_pipeline(*steps).fit(table, y), table, y), 0.95, None, 0, False)
+    assert methods.origin(case, None, None, None)["model"] == words
+
+
+def test_figures_and_tables_for_a_manuscript(tmp_path):
+    """Every figure of the page as SVG and PDF, every table as LaTeX and in one Word document, cell by cell."""
+    from docx import Document
+
+    figures, tables = tmp_path / "figures", tmp_path / "tables"
+    made = fl.report(MODEL, X, Y, pos_label="ill", search=False, figures=figures, tables=tables)
+    drawn = sorted(path.stem for path in figures.glob("*.svg"))
+    assert drawn == sorted(path.stem for path in figures.glob("*.pdf"))
+    assert len(drawn) == made.html.count("<figure")
+    assert all(path.read_bytes().startswith(b"%PDF") for path in figures.glob("*.pdf"))
+    assert "var(--" not in (figures / "roc.svg").read_text()
+    assert page.ACCENT not in (figures / "comparison.svg").read_text()
+    found = manuscript.tables_of(made.html)
+    assert len(found) == made.html.count("<table")
+    assert all(len({len(line) for line in table.lines}) == 1 for table in found.values())
+    s = made.summary()
+    assert found["rates"].lines[1][:2] == ["Sensitivity", f"{s['rates']['sensitivity']['mean']:.3f}"]
+    counts = s["rates"]["per_100"]
+    assert sum(counts[name]["mean"] for name in ("tp", "fn", "fp", "tn")) == pytest.approx(100)
+    assert found["rates-2"].lines[1][1].startswith(f"{counts['tp']['mean']:.1f} (")
+    in_word = Document(tables / "tables.docx").tables
+    assert [[[c.text for c in row.cells] for row in t.rows] for t in in_word] == [t.lines for t in found.values()]
+    assert {path.stem for path in tables.glob("*.tex")} == set(found)
+    assert r"95 \% interval \\" in (tables / "rates.tex").read_text()
+
+
+def test_folders_are_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "no" / "where"):
+        with pytest.raises(fl.InputError, match=r"is a file: name a folder|there is no directory"):
+            fl.report(MODEL, X, Y, figures=folder)
+
+
+def test_a_search_over_very_many_groups_is_left_out():
+    """Groups leave one by one, for each value of the penalty: minutes on 4,000 of them."""
+    rng = np.random.default_rng(2)
+    for count, skipped in ((1100, True), (300, False)):
+        table, y = rng.normal(size=(count, 2)), np.arange(count) % 2
+        analysis = fl.analyse(RidgeClassifier().fit(table, y), table, y, groups=np.arange(count))
+        part = search_part(Case.of(analysis, 0.95, None, 0, True))
+        assert ("each value takes long with 1,100 groups" in part.content.get("skipped", "")) == skipped

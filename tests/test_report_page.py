@@ -165,7 +165,7 @@ def test_bytes_do_not_depend_on_the_run_or_on_matplotlib_settings(tmp_path):
 
 def test_pictures_use_the_colours_of_the_page():
     """Placeholders have become variables of the style sheet, and letters have the font of the page."""
-    markup = page.svg("x", "d", lambda ax: ax.plot([0, 1], [0, 1], label="a"), 2.0)
+    markup = page.Picture("d", lambda ax: ax.plot([0, 1], [0, 1], label="a"), 2.0).markup("x")
     assert "var(--accent)" in markup
     assert "currentColor" in markup
     assert "DejaVu" not in markup

@@ -595,3 +595,23 @@ def test_probabilities_without_any_error_in_the_sample():
     a = fl.analyse(LinearDiscriminantAnalysis().fit(X + 300 * y[:, None], y), X + 300 * y[:, None], y)
     assert a.brier.apparent == pytest.approx(0.0, abs=1e-12)
     assert 0 <= a.brier.mean < 0.1
+
+
+@pytest.mark.parametrize("law", [Measure.normal, Measure.positive])
+@pytest.mark.parametrize("value", [0.2, 0.45, 0.9])
+def test_laws_stay_inside_the_range_of_their_measure(law, value):
+    """No quantile lies above the largest value there is, and the mean is still the estimate."""
+    post = law("Brier score", Estimate(value, 0.3), 0.0, most=1.0)
+    assert post.interval(0.999)[1] <= 1.0 < law("Brier score", Estimate(value, 0.3), 0.0).interval(0.999)[1]
+    assert post.mean == pytest.approx(value, abs=1e-9)
+    assert law("Brier score", Estimate(0.2, 0.01), 0.0, most=1.0).sd == pytest.approx(0.01, rel=0.01)
+
+
+def test_the_brier_score_of_ten_rows_is_at_most_one():
+    rng = np.random.default_rng(1)
+    y = np.arange(10) % 2
+    for _ in range(20):
+        X = rng.normal(size=(10, 3))
+        a = fl.analyse(make_pipeline(StandardScaler(), LogisticRegression(C=100)).fit(X, y), X, y)
+        for measure in (a.brier, a.scaled_brier):
+            assert measure.interval(0.99)[1] <= 1.0

@@ -47,20 +47,20 @@ class Measures:
     @cached_property
     def brier(self) -> Measure:
         """Mean squared error of the probabilities."""
-        return self._average("Brier score", probabilities.brier)
+        return self._average("Brier score", probabilities.brier, most=1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
         return self._average("log loss", probabilities.log_loss)
 
-    def _average(self, name: str, loss: probabilities.Loss) -> Measure:
-        return Measure.positive(name, self.rows.average(loss), self.rows.apparent.average(loss).value)
+    def _average(self, name: str, loss: probabilities.Loss, most: float = np.inf) -> Measure:
+        return Measure.positive(name, self.rows.average(loss), self.rows.apparent.average(loss).value, most)
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        return Measure.normal("scaled Brier", self.rows.scaled_brier(), self.rows.apparent.scaled_brier().value)
+        return Measure.normal("scaled Brier", self.rows.scaled_brier(), self.rows.apparent.scaled_brier().value, 1.0)
 
     @cached_property
     def average_precision(self) -> Measure:
@@ -95,7 +95,7 @@ class ClassMeasures:
     def brier(self) -> Measure:
         """Squared error of the probabilities, summed over the classes, on average."""
         true = np.arange(len(self.own))[:, None] == self.codes
-        return self._average("Brier score", lambda p: np.square(p - true).sum(axis=0))
+        return self._average("Brier score", lambda p: np.square(p - true).sum(axis=0), most=2.0)
 
     @cached_property
     def log_loss(self) -> Measure:
@@ -103,9 +103,9 @@ class ClassMeasures:
         rows = np.arange(self.codes.size)
         return self._average("log loss", lambda p: -np.log(np.maximum(p[self.codes, rows], EPS)))
 
-    def _average(self, name: str, loss: Callable[[Floats], Floats]) -> Measure:
+    def _average(self, name: str, loss: Callable[[Floats], Floats], most: float = np.inf) -> Measure:
         rows = self.of_class(0, float(self.auc.details["noise_share"]))
-        return Measure.positive(name, rows.mean_of(loss(self.honest), noise=True), float(loss(self.own).mean()))
+        return Measure.positive(name, rows.mean_of(loss(self.honest), noise=True), float(loss(self.own).mean()), most)
 
     def of_class(self, k: int, noise_share: float) -> ProbableRows:
         """Class k against the rest."""

@@ -18,7 +18,6 @@ from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
 
 FEW_EVENTS = 10
-LATEX = str.maketrans({c: rf"\{c}" for c in "%&$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}"})
 COLUMNS = ("measure", "apparent", "honest", "optimism", "low", "high")
 
 
@@ -97,11 +96,7 @@ class Validation(ShownAsCard):
 
     def to_latex(self) -> str:
         """The table in LaTeX, with the rules of booktabs."""
-        head, *rows = ([cell.translate(LATEX) for cell in line] for line in self.cells())
-        body = [" & ".join(line) + r" \\" for line in rows]
-        columns = "l" + "r" * (len(head) - 1)
-        start = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(head) + r" \\", r"\midrule"]
-        return "\n".join([*start, *body, r"\bottomrule", r"\end{tabular}"])
+        return words.latex_table(self.cells())
 
     def __str__(self) -> str:
         table = self.cells()

@@ -6,7 +6,7 @@ import math
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 # ---- Text on one line, without characters that a terminal would act on.
@@ -187,6 +187,19 @@ def times_in_100(rate: float, digits: int = 0) -> str:
     if 100 * rate > 100 - step / 2:
         return f"more than {100 - step:.{digits}f}"
     return f"fewer than {step:.{digits}f}" if 100 * rate < step / 2 else f"{100 * rate:.{digits}f}"
+
+
+# ---- Tables for LaTeX.
+
+_MARKS = {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}", "<": "$<$", ">": "$>$", "\N{MINUS SIGN}": "$-$"}
+LATEX = str.maketrans({c: rf"\{c}" for c in "%&$#_{}"} | _MARKS)
+
+
+def latex_table(lines: Sequence[Sequence[str]]) -> str:
+    """Lines of cells, the first one the head, with the rules of booktabs; all but the first column to the right."""
+    head, *rows = (" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in lines)
+    start = [rf"\begin{{tabular}}{{l{'r' * (len(lines[0]) - 1)}}}", r"\toprule", head, r"\midrule"]
+    return "\n".join([*start, *rows, r"\bottomrule", r"\end{tabular}"])
 
 
 # ---- Values for JSON.

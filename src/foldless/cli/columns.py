@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from glob import has_magic
 from pathlib import Path
 from typing import Any
 
@@ -446,6 +447,10 @@ def roles_of(source: Sheet, options: CommandOptions) -> Roles:
     features = tuple(name for name in source.names if name not in taken)
     if not features:
         raise InputError(f"{options.file} has no column left to predict '{target}' from.")
+    if options.sets is not None:
+        for name in (name for name in (*options.sets.first, *options.sets.added) if not has_magic(name)):
+            _known(name, source, options.file)
+        options.sets.refuse_useless(features, source.names)
     unused = tuple(name for name in source.names if name not in (target, *features))
     return Roles(target, options.groups, options.id, features, unused)
 

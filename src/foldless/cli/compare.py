@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, method_for, model_file_option
-from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given
+from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
+from foldless.cli.sets import ColumnSets, as_words
 
 Models = list[tuple[str, float | None]]
+Words = tuple[str, ...] | None
 SAME_RANKING = (
     "Both rank all rows alike, so their AUCs on new rows are the same; the two estimates differ by estimation noise "
     "only."
@@ -29,11 +32,14 @@ Examples:
   foldless compare genes.tsv --target subtype --log --models ridge=100,lda=0.5,svm --json
   foldless compare patients.csv --target outcome --models logistic,forest,boosting
   foldless compare patients.csv --target outcome --models logistic --model-file theirs.skops --out compare.png
+  foldless compare patients.csv --target outcome --columns clinical.txt --and-columns 'bio_*' --rope 0.01
 """
 
 
-def parsed_models(ctx: click.Context, param: click.Parameter, value: str) -> Models:
+def parsed_models(ctx: click.Context, param: click.Parameter, value: str | None) -> Models | None:
     """'logistic=0.01,lda' -> [('logistic', 0.01), ('lda', None)]."""
+    if value is None:
+        return None
     models = [_parsed(part.strip()) for part in value.split(",") if part.strip()]
     if len(set(models)) < len(models):
         raise click.BadParameter(f"names the same classifier twice: {value!r}.")
@@ -67,11 +73,24 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
 @data_options()
 @click.option(
     "--models",
-    required=True,
     metavar="LIST",
     callback=parsed_models,
-    help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, forest, boosting; a strength may follow, as "
-    "in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 (trees).",
+    help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, elasticnet, forest, boosting; a strength "
+    "may follow, as in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 "
+    "(trees).",
+)
+@click.option(
+    "--columns",
+    metavar="LIST",
+    callback=as_words,
+    help="Columns of a first model: a text file with one name on each line, or names and patterns such as 'bio_*', "
+    "separated by commas.",
+)
+@click.option(
+    "--and-columns",
+    metavar="LIST",
+    callback=as_words,
+    help="Columns that a second model has in addition: does it get better by them?",
 )
 @click.option(
     "--rope", type=float, default=0.0, show_default=True, callback=difference, help="AUCs this close count as equal."
@@ -83,7 +102,9 @@ def compare(
     ctx: click.Context,
     /,
     options: CommandOptions,
-    models: Models,
+    models: Models | None,
+    columns: Words,
+    and_columns: Words,
     rope: float,
     model_file: Path | None,
     out: Path | None,
@@ -91,18 +112,19 @@ def compare(
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
     Every classifier is fitted once, to all rows; that all estimates come from the same rows is taken into account. With
-    l1, forest or boosting among them, all are fitted 20 more times, on the same parts of the rows. --C and --shrinkage
-    are for classifiers whose strength is not given in --models.
+    l1, elasticnet, forest or boosting among them, all are fitted 20 more times, on the same parts of the rows. --C and
+    --shrinkage are for classifiers whose strength is not given in --models.
+
+    With --columns and --and-columns one classifier, that of --model, is fitted twice: without the added columns and
+    with them.
     """
-    refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
-    if len(models) + (model_file is not None) < 2:
-        raise click.BadParameter(
-            "needs two classifiers or more, separated by commas, such as logistic,lda.", param_hint="'--models'"
-        )
     path = picture.writable_path(out)
-    request = read_file(options, load_model(model_file))
+    sets = _sets(ctx, options, columns, and_columns)
+    if sets is None:
+        _refuse_too_few(ctx, models, model_file)
+    request = read_file(replace(options, sets=sets), load_model(model_file))
     request.two_classes_only("compare")
-    result, pair = answer(request, models, rope)
+    result, pair = answer(request, models or [], rope)
 
     def draw(figure: Any) -> None:
         fl.ComparisonDisplay.from_comparison(pair, level=options.level, ax=figure.subplots())
@@ -111,16 +133,37 @@ def compare(
     console.say_result(result, options.as_json, partial(show, request=request))
 
 
+def _refuse_too_few(ctx: click.Context, models: Models | None, model_file: Path | None) -> None:
+    refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
+    if models is None:
+        raise click.UsageError("Missing option '--models', or --columns and --and-columns.")
+    if len(models) + (model_file is not None) < 2:
+        what = "needs two classifiers or more, separated by commas, such as logistic,lda."
+        raise click.BadParameter(what, param_hint="'--models'")
+
+
+def _sets(ctx: click.Context, options: CommandOptions, first: Words, added: Words) -> ColumnSets | None:
+    if first is None and added is None:
+        return None
+    refuse_given(ctx, ["models", "model_file"], "does not go with --and-columns: name one classifier with --model.")
+    refuse_wrong_strength(ctx, options)
+    if first is None or added is None:
+        raise click.UsageError("--columns and --and-columns go together: what a first model has, what a second adds.")
+    return ColumnSets(first, added)
+
+
 def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
     """Everything that is printed, as a plain dict; and the comparison of the first two."""
-    level = request.options.level
+    level, sets = request.options.level, request.columns_of_sets
     with console.gathered_warnings() as warned:
-        fits = {name: request.fitted(model) for name, model in _named(models, request).items()}
+        fits = _on_sets(request, *sets) if sets else {n: request.fitted(m) for n, m in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
         method = method_for("auto", *fits.values())
         ranking = fl.compare_many(fits, request.X, request.y, method=method, **request.how)
     rows = ranking.summary(level)
+    if sets:  # the larger model first, whichever is better
+        rows.sort(key=lambda row: list(fits).index(row["name"]))
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
     pair = first_two.summary(level)
     result = {
@@ -133,9 +176,27 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "level": level,
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
+        **({"columns": sets[0], "added_columns": sets[1], "gain": gain(first_two)} if sets else {}),
         **request.doubts(request.judged(fits[rows[0]["name"]]), _new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
+
+
+def _on_sets(request: Request, first: tuple[str, ...], added: tuple[str, ...]) -> dict[str, Any]:
+    """One classifier, fitted to all columns and to the first ones."""
+    columns = {f"with {words.counted(len(added), 'more column')}": (*first, *added), "without": first}
+    steps = {name: request.preparation.among(chosen) for name, chosen in columns.items()}
+    return {name: replace(request, preparation=each).fitted() for name, each in steps.items()}
+
+
+SURE = 0.95  # probability from which on the answer says that a gain matters, or that it does not
+
+
+def gain(pair: fl.Comparison) -> str:
+    """Whether the columns help, in one word: "yes", "no" (an equal or smaller AUC) or "undecided"."""
+    if pair.difference.exactly_zero or pair.prob_rope + pair.prob_b_better >= SURE:
+        return "no"
+    return "yes" if pair.prob_a_better >= SURE else "undecided"
 
 
 def _new_warnings(warned: list[str], notes: tuple[str, ...]) -> list[str]:
@@ -157,7 +218,8 @@ def _named(models: Models, request: Request) -> dict[str, Any]:
 
 def show(result: dict[str, Any], request: Request) -> None:
     """One sentence, the table, the difference of the first two, and every note."""
-    console.say(_sentence(result) + request.positive_words, style="bold")
+    sentence = _gain_sentence(result) if "gain" in result else _sentence(result)
+    console.say(sentence + request.positive_words, style="bold")
     console.say_verdict(result["verdict"])
     console.say_table(
         ("model", "P(best)", "AUC", f"{words.percent(result['level'])} interval"),
@@ -191,6 +253,18 @@ def _sentence(result: dict[str, Any]) -> str:
     )
 
 
+def _gain_sentence(result: dict[str, Any]) -> str:
+    pair, rope = result["first_two"], result["first_two"]["rope"]
+    added, first = words.counted(len(result["added_columns"]), "column"), len(result["columns"])
+    answers = {"yes": "makes", "no": "does not make", "undecided": "may make"}
+    return (
+        f"Adding {added} to {first} {answers[result['gain']]} this classifier better"
+        f"{f' by more than {rope:g}' if rope else ''}{'; these rows do not decide' * (result['gain'] == 'undecided')}: "
+        f"on new rows the AUC changes by {pair['difference']:+.3f} ({words.percent(result['level'])} interval "
+        f"{pair['low']:+.3f} to {pair['high']:+.3f})."
+    )
+
+
 def disagreement(result: dict[str, Any]) -> str | None:
     """Why the difference is not that of the two AUCs, where a reader would notice."""
     first, second = result["models"][:2]
@@ -212,14 +286,17 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     if pair["alike"]:
         facts["first against second"] = "the same ranks"
     elif pair["rope"]:
-        facts["first against second"] = (
-            f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
-        )
+        better = f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
+        facts["first against second"] = better
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
+    more = {"columns": request.columns_words}
+    if "gain" in result:
+        more = {"first": words.listed(result["columns"]), "added": words.listed(result["added_columns"])}
+        more["classifier"] = request.classifier_words
     return {
         **facts,
         "rows": request.class_counts(result["n_positive"], result["n_negative"]),
-        "columns": request.columns_words,
+        **more,
         "method": result["method"],
         **request.table_facts(),
     }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from foldless.words import listed, one_line
 
 # The default tolerance stops early on wide tables, and the answer would carry a note about it.
 PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
+SAGA: dict[str, Any] = {"solver": "saga", "max_iter": 10_000}
 TREES, MOST_TREES = "n_estimators", 100_000
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
 
@@ -65,8 +66,9 @@ class Classifier:
         return words.get(self.parameter, "above 0")
 
 
+LOGISTIC = "sklearn.linear_model.LogisticRegression"
 CLASSIFIERS = {
-    "logistic": Classifier("logistic regression", "C", "sklearn.linear_model.LogisticRegression", PRECISE),
+    "logistic": Classifier("logistic regression", "C", LOGISTIC, PRECISE),
     "ridge": Classifier("ridge classifier", "alpha", "sklearn.linear_model.RidgeClassifier", {}),
     "lda": Classifier(
         "linear discriminant analysis",
@@ -76,13 +78,8 @@ CLASSIFIERS = {
     ),
     # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
     "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
-    "l1": Classifier(
-        "logistic regression with an L1 penalty",
-        "C",
-        "sklearn.linear_model.LogisticRegression",
-        {"l1_ratio": 1.0, "solver": "saga", "max_iter": 10_000},
-        closed_form=False,
-    ),
+    "l1": Classifier("logistic regression with an L1 penalty", "C", LOGISTIC, {"l1_ratio": 1.0, **SAGA}, False),
+    "elasticnet": Classifier("logistic regression, half L1, half L2", "C", LOGISTIC, {"l1_ratio": 0.5, **SAGA}, False),
     "forest": Classifier("random forest", TREES, "sklearn.ensemble.RandomForestClassifier", {}, closed_form=False),
     "boosting": Classifier(
         "gradient boosting", TREES, "sklearn.ensemble.GradientBoostingClassifier", {}, closed_form=False
@@ -115,13 +112,22 @@ class Preparation:
     numbers: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     indicated: tuple[str, ...] = ()  # columns with a second one that says "was missing"
+    chosen: bool = False  # these columns are not all that the table has
+
+    def among(self, names: Iterable[str]) -> Preparation:
+        """The same steps for some of the columns, which are chosen by name."""
+        kept = set(names)
+        parts = {"numbers": self.numbers, "texts": self.texts, "indicated": self.indicated}
+        left = {kind: tuple(name for name in part if name in kept) for kind, part in parts.items()}
+        return replace(self, chosen=True, **left)  # type: ignore[arg-type]
 
     def pipeline(self, classifier: Any) -> Any:
         """Unfitted: the steps, and the classifier at the end."""
         from sklearn.pipeline import make_pipeline
 
         dense_only = type(classifier).__name__ == "LinearDiscriminantAnalysis"
-        steps = [self._columns(dense_only)] if self.texts or self.indicated else self._steps()
+        by_name = self.texts or self.indicated or self.chosen
+        steps = [self._columns(dense_only)] if by_name else self._steps()
         return make_pipeline(*steps, classifier)
 
     @property

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from foldless.cli.models import CLASSIFIERS, TREES
+from foldless.cli.sets import ColumnSets
 from foldless.tables.files.sheet import Hints
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
@@ -134,7 +135,7 @@ class CommandOptions:
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
     model: str = option("The classifier.", type=click.Choice(list(CLASSIFIERS)), default="logistic")
     C: float = option(
-        "Inverse penalty: C of logistic, svm and l1, 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
+        "Inverse penalty: C of all but lda and trees; 1/alpha of ridge.", type=float, default=1.0, callback=as_positive
     )
     shrinkage: float | str = option(
         "Shrinkage of lda: above 0 and below 1, or auto (Ledoit and Wolf).",
@@ -160,6 +161,7 @@ class CommandOptions:
     seed: int = option("Random seed of solvers and folds.", type=click.IntRange(0, 2**32 - 1), default=0)
     level: float = option("Level of the intervals.", default=0.95, **SHARE)
     as_json: bool = option(flag="--json", **JSON)
+    sets: ColumnSets | None = None  # the only columns to predict from, where a command compares two sets
 
     @property
     def hints(self) -> Hints:

@@ -63,15 +63,17 @@ def prepared(loaded: Loaded, features: tuple[str, ...], options: CommandOptions,
     loaded, strays = (loaded, {}) if options.strict else _strays_as_gaps(loaded, features, options.keep)
     left_out = dict.fromkeys(subjects.rows, "names the rows")
     left_out |= {} if options.strict else _useless(loaded, features, options.keep)
-    gone = {*left_out, subjects.groups}
-    left_out.pop(subjects.groups or "", None)
+    asked = features if options.sets is None else {name for names in options.sets.split(features) for name in names}
+    left_out = {name: why for name, why in left_out.items() if name in asked and name != subjects.groups}
+    gone = {*left_out, *(set(features) - set(asked)), subjects.groups}
     kept = [(k, name) for k, name in enumerate(features) if name not in gone]
     if not kept:
         raise InputError(f"{options.file} has no column left to predict from; left out: {enumerated(left_out)}.")
     places, names = zip(*kept, strict=True)
     if len(names) < len(features):
         texts = {name: column for name, column in loaded.texts.items() if name in names}
-        loaded = replace(loaded, X=loaded.X[:, list(places)], texts=texts, strange={})
+        strange = {name: kind for name, kind in loaded.strange.items() if name in names}
+        loaded = replace(loaded, X=loaded.X[:, list(places)], texts=texts, strange=strange)
     if options.strict and options.impute is None:
         return Prepared(loaded, names)
     missing = np.isnan(loaded.X).sum(axis=0).tolist()

@@ -24,6 +24,7 @@ Examples:
   foldless report patients.csv --target outcome -o report.html
   foldless report genes.tsv --target subtype --log --C 0.01 -o genes.html
   foldless report patients.csv --target outcome -o report.html --scores scores.csv --save-model model.skops
+  foldless report patients.csv --target outcome -o report.html --figures figures --tables tables
   foldless report patients.parquet --target outcome --groups patient --json
 """
 
@@ -41,6 +42,8 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @method_option
 @click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
 @click.option("--title", help="Title of the page.")
+@click.option("--figures", **FILE, metavar="FOLDER", help="A folder for all figures, as SVG and as PDF.")
+@click.option("--tables", **FILE, metavar="FOLDER", help="A folder for all tables, as LaTeX and as one Word document.")
 @click.option("--no-search", is_flag=True, help="Leave out the search over the penalty, the slowest part.")
 @output_options
 @click.pass_context
@@ -52,6 +55,8 @@ def report(
     method: str,
     out: Path | None,
     title: str | None,
+    figures: Path | None,
+    tables: Path | None,
     no_search: bool,
     scores: Path | None,
     save_model: Path | None,
@@ -69,10 +74,11 @@ def report(
     outputs = Outputs(scores, save_model)
     request = read(ctx, options, model_file)
     command = shlex.join(["foldless", *sys.argv[1:]])
-    page, analysis = made(
-        request, method, command=command, path=out, title=title, search=not no_search, progress=_progress
-    )
-    _show(page, request, {"page": None if out is None else str(out), **outputs.write(request, analysis)})
+    shown = {"title": title, "search": not no_search, "figures": figures, "tables": tables}
+    page, analysis = made(request, method, command=command, path=out, progress=_progress, **shown)
+    paths = {"page": out, "figures": figures, "tables": tables}
+    written = {name: None if path is None else str(path) for name, path in paths.items()}
+    _show(page, request, {**written, **outputs.write(request, analysis)})
 
 
 def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report, fl.Analysis]:

@@ -136,6 +136,17 @@ class Request:
         return f"{counted(len(self.features), 'column')}, {self.preparation.words}"
 
     @property
+    def columns_of_sets(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+        """The columns of a first model and those that a second adds, where these are to be compared."""
+        if self.options.sets is None:
+            return None
+        first, added = self.options.sets.split(self.features)
+        if not (first and added):
+            option, left_out = "--and-columns" if first else "--columns", columns.enumerated({**self.left_out})
+            raise InputError(f"{option}: none of its columns can be used; left out: {left_out}.")
+        return first, added
+
+    @property
     def _strength(self) -> Any:
         return CLASSIFIERS[self.options.model].strength(self.options.C, self.options.shrinkage)
 
@@ -248,7 +259,8 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
-    framed = loaded.texts or ready.indicated or (saved is not None and saved.names is not None)
+    by_name = options.sets is not None or (saved is not None and saved.names is not None)
+    framed = loaded.texts or ready.indicated or by_name
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
     done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)

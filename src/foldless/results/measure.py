@@ -12,7 +12,7 @@ from foldless.checks import Floats, as_numbers, as_probabilities
 from foldless.honest.probabilities import Estimate, normal_rule
 from foldless.results.auc import ShownAsCard, WithQuantiles
 
-NODES = 200
+NODES, ROUNDS = 200, 50
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,18 +45,24 @@ class Measure(ShownAsCard, WithQuantiles):
         return cls(name, flat[order], each[order] / each.sum(), float(apparent))
 
     @classmethod
-    def normal(cls, name: str, estimate: Estimate, apparent: float) -> Measure:
-        """A normal law."""
+    def normal(cls, name: str, estimate: Estimate, apparent: float, most: float = np.inf) -> Measure:
+        """A normal law; no value is above `most`, and what that takes from the mean is given back to the others."""
         z, weights = normal_rule(NODES)
-        return cls.of(name, estimate.value + estimate.error * z, weights, apparent)
+        values = estimate.value + estimate.error * z
+        for _ in range(ROUNDS if values[-1] > most else 0):
+            values += estimate.value - weights @ np.minimum(values, most)
+        return cls.of(name, np.minimum(values, most), weights, apparent)
 
     @classmethod
-    def positive(cls, name: str, estimate: Estimate, apparent: float) -> Measure:
-        """The law of a positive figure: log-normal, with the estimate as its mean."""
+    def positive(cls, name: str, estimate: Estimate, apparent: float, most: float = np.inf) -> Measure:
+        """The law of a positive figure: log-normal, with the estimate as its mean and no value above `most`."""
         z, weights = normal_rule(NODES)
         spread = estimate.error / max(estimate.value, np.finfo(float).tiny)
         relative = np.exp(spread * z)
-        return cls.of(name, estimate.value * relative / (weights @ relative), weights, apparent)
+        values = estimate.value * relative / (weights @ relative)
+        for _ in range(ROUNDS if values[-1] > most else 0):
+            values *= estimate.value / (weights @ np.minimum(values, most))
+        return cls.of(name, np.minimum(values, most), weights, apparent)
 
     @property
     def mean(self) -> float:

@@ -90,14 +90,14 @@ def _believed(optimism: str | None, above: float) -> str:
     return f"{word} {shape}. It judges the classifier on the very rows that it was fitted to: do not report it."
 
 
-def _comparison_picture(content: dict[str, Any], level: float) -> str:
+def _comparison_picture(content: dict[str, Any], level: float) -> page.Picture:
     rows = {name: content[key] for key, name in ROW_NAMES.items() if "skipped" not in content[key]}
     alt = "; ".join(f"{name} {words.estimate(r['auc'], r['low'], r['high'])}" for name, r in rows.items())
 
     def draw(ax: Any) -> None:
         for height, row in enumerate(reversed(rows.values())):
             ours = row is content["foldless"]
-            colour = page.ACCENT if ours else style.FAINT
+            colour = "C0" if ours else style.FAINT
             ax.plot([row["low"], row["high"]], [height] * 2, color=colour, linewidth=4, solid_capstyle="butt")
             ax.plot(row["auc"], height, "o", color=colour, markersize=8 if ours else 6, markeredgecolor="white")
         ax.set_yticks(range(len(rows)), list(reversed(rows)))
@@ -109,7 +109,7 @@ def _comparison_picture(content: dict[str, Any], level: float) -> str:
             style.chance_line(ax, (0.5, 0.5), ax.get_ylim())
         style.open_frame(ax, left=False)
 
-    return page.svg("comparison", f"AUC with interval: {alt}.", draw, 0.75 + 0.33 * len(rows))
+    return page.Picture(f"AUC with interval: {alt}.", draw, 0.75 + 0.33 * len(rows))
 
 
 # ---- How the AUC depends on the strength of the penalty: a search without folds along C, or along alpha of ridge.
@@ -117,6 +117,7 @@ def _comparison_picture(content: dict[str, Any], level: float) -> str:
 DECADES = 3
 FINE, COARSE = 4, 2  # values in two decades; more where they share one factorisation
 LEAST_GAIN = 0.0005
+MOST_GROUPS = 1000
 FINE_AT_MOST = 2000  # rows; with more, even a shared factorisation is slow
 
 
@@ -126,6 +127,9 @@ def search_part(case: Case) -> Part:
         return Part.skipped("Not asked for (search=False).")
     if case.is_weights:
         return Part.skipped("Given weights have no penalty to vary.")
+    groups = case.analysis.options.groups
+    if groups is not None and (count := int(checks.group_codes(groups, len(case.analysis.y)).max()) + 1) > MOST_GROUPS:
+        return Part.skipped(f"Left out: each value takes long with {count:,} groups. Use foldless search.")
     model = getattr(case.analysis.estimator, "best_estimator_", case.analysis.estimator)
     final, prefix = final_classifier(model)
     params = final.get_params(deep=False) if hasattr(final, "get_params") else {}
@@ -208,7 +212,7 @@ def _advice(content: dict[str, Any]) -> str:
     return f"{sentence}less than the gain of {gain:.3f}: another {brief} may be worth a try, judged on new rows."
 
 
-def _search_picture(search: Any, content: dict[str, Any]) -> str:
+def _search_picture(search: Any, content: dict[str, Any]) -> page.Picture:
     brief, present, best = content["brief"], content["present"], content["best"]
     largest = f"largest AUC: {brief} = {best['value']:g}"
     sentence = f"AUC against {brief}. {largest}, {words.rate(best['auc'])}; present {brief} = {present['value']:g}."
@@ -224,4 +228,4 @@ def _search_picture(search: Any, content: dict[str, Any]) -> str:
         ax.get_legend().set_frame_on(False)  # a frame would look like a hole in the band
         ax.set(xlabel=brief, ylabel="AUC on new data")
 
-    return page.svg("search", sentence, draw, 3.1)
+    return page.Picture(sentence, draw, 3.1)

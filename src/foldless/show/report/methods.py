@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from inspect import Parameter, signature
 from typing import Any
 
@@ -22,13 +23,14 @@ MOST_VALUES = 6  # longer lists among the settings of a step are not written out
 
 def origin(case: Case, command: Any, data_name: Any, title: Any) -> dict[str, Any]:
     """Title, data, classifier, versions and command."""
-    classifier, model = _named(case)
+    classifier, model, pipeline = _named(case)
     text = _call(case) if command is None else str(command)
     prior = case.analysis.options.prior
     return {
         "title": str(title) if title is not None and str(title).strip() else _title(case, classifier, data_name),
         "data_name": None if data_name is None else str(data_name),
         "model": model,
+        "pipeline": pipeline,
         "classifier": classifier,
         "seed": case.seed,
         "versions": page.versions(),
@@ -38,12 +40,29 @@ def origin(case: Case, command: Any, data_name: Any, title: Any) -> dict[str, An
     }
 
 
-def _named(case: Case) -> tuple[str, str]:
-    """Name of the classifier, and the classifier with the steps before it."""
+def _named(case: Case) -> tuple[str, str, str]:
+    """Name of the classifier, and the classifier with the steps before it: in words, and as code."""
     if case.is_weights:
-        return WEIGHTS, WEIGHTS
+        return WEIGHTS, WEIGHTS, WEIGHTS
     steps, final, _ = dismantled(case.analysis.estimator)
-    return type(final).__name__, " → ".join([*(written(step) for _, step in steps), written(final)])
+    inner = [_about(leaf) for _, step in steps for leaf in _leaves(step)]
+    code = " → ".join([*(written(step) for _, step in steps), written(final)])
+    return type(final).__name__, page.filled_in_text("model.txt.j2", final=_about(final), steps=inner), code
+
+
+def _about(step: Any) -> dict[str, Any]:
+    params = step.get_params(deep=False) if hasattr(step, "get_params") and not isinstance(step, type) else {}
+    return {"kind": type(step).__name__, "code": written(step), "params": params}
+
+
+def _leaves(step: Any) -> Iterator[Any]:
+    """A step, or the steps inside a container; nothing for those that pass columns on or drop them."""
+    kinds = sklearn_names(step := thawed(step))
+    if kinds & set(CONTAINERS):
+        held = (getattr(step, name, ()) for name in ("steps", "transformers", "transformer_list"))
+        yield from (leaf for items in held for item in items for leaf in _leaves(item[1]))
+    elif step is not None and not isinstance(step, str):
+        yield step
 
 
 def _title(case: Case, classifier: str, data_name: Any) -> str:

@@ -6,6 +6,7 @@ import io
 import platform
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from importlib.metadata import PackageNotFoundError, metadata, version
 from importlib.util import find_spec
@@ -114,42 +115,53 @@ RC: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: small, sharp, and in the font of the page
     "svg.hashsalt": "foldless",
     "font.family": "DejaVu Sans",
+    "pdf.fonttype": 42,  # TrueType, as publishers ask for
     "font.size": 9.5,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
     "legend.facecolor": PAPER,
     "legend.fontsize": "small",
     "axes.unicode_minus": False,
     "path.simplify": True,
 }
+INKED = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+PAPERED = ("axes.facecolor", "figure.facecolor", "savefig.facecolor")
 NO_METADATA = {"Date": None, "Creator": None, "Type": None, "Format": None}
 
 
-def svg(name: str, description: str, draw: Callable[[Any], object], height: float, width: float = WIDE) -> str:
-    """What `draw` draws on axes, as markup with a description for screen readers.
+@dataclass(frozen=True)
+class Picture:
+    """What `draw` draws on axes, and a description for screen readers."""
 
-    The user's own matplotlib settings have no effect, and ids start with `name`, as several pictures share a page.
-    """
-    import matplotlib.style
-    from cycler import cycler
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
+    description: str
+    draw: Callable[[Any], object]
+    height: float  # inches
+    width: float = WIDE
 
-    with matplotlib.style.context(["default", {**RC, "axes.prop_cycle": cycler(color=[ACCENT])}]):
-        # A figure of its own, outside pyplot: no window system, no state left behind.
-        figure = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasSVG(figure)
-        draw(figure.subplots())
-        content = io.StringIO()
-        figure.savefig(content, format="svg", metadata=NO_METADATA)
-    return _for_page(content.getvalue(), name, description)
+    def markup(self, name: str) -> str:
+        """As inline SVG; ids start with `name`, as several pictures share a page."""
+        content = self.file("svg", INK, ACCENT, "none", NO_METADATA)
+        return _for_page(content.decode("utf-8"), name, self.description)
+
+    def file(self, kind: str, ink: str, accent: str, paper: str, metadata: dict[str, Any]) -> bytes:
+        """As SVG or PDF. The user's own matplotlib settings have no effect."""
+        import matplotlib.style
+        from cycler import cycler
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        colours = {
+            **dict.fromkeys(INKED, ink),
+            **dict.fromkeys(PAPERED, paper),
+            "axes.prop_cycle": cycler(color=[accent]),
+        }
+        with matplotlib.style.context(["default", {**RC, **colours}]):
+            # A figure of its own, outside pyplot: no window system, no state left behind.
+            figure = Figure(figsize=(self.width, self.height), layout="constrained")
+            FigureCanvasAgg(figure)
+            self.draw(figure.subplots())
+            content = io.BytesIO()
+            figure.savefig(content, format=kind, metadata=metadata)
+        return content.getvalue()
 
 
 def _for_page(markup: str, name: str, description: str) -> str:

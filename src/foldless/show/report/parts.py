@@ -27,10 +27,10 @@ from foldless.show.roc import ROCCurve, ROCPosteriorDisplay
 
 @dataclass(frozen=True)
 class Part:
-    """One part of the report: its content as a dict of plain values, and pictures as markup by name."""
+    """One part of the report: its content as a dict of plain values, and pictures by name."""
 
     content: dict[str, Any]
-    pictures: dict[str, str] = field(default_factory=dict)
+    pictures: dict[str, page.Picture] = field(default_factory=dict)
 
     @classmethod
     def skipped(cls, reason: str) -> Part:
@@ -97,7 +97,7 @@ def auc_part(case: Case) -> Part:
         AUCPosteriorDisplay({"": density_curve(post, case.level)}, quantity=quantity).plot(ax)
         ax.set_yticks([])
 
-    return Part(content, {"density": page.svg("density", alt, draw, 2.1)})
+    return Part(content, {"density": page.Picture(alt, draw, 2.1)})
 
 
 NO_THRESHOLD = (
@@ -108,7 +108,10 @@ NO_THRESHOLD = (
 def rates_part(case: Case) -> Part:
     """The rates at the threshold of the classifier and the prevalence of the data."""
     rates = own_rates(case)
-    return Part.skipped(rates) if isinstance(rates, str) else Part(rates.summary(case.level))
+    if isinstance(rates, str):
+        return Part.skipped(rates)
+    counts = {name: count._asdict() for name, count in rates.confusion(100, case.level).items()}
+    return Part({**rates.summary(case.level), "per_100": counts})
 
 
 def own_rates(case: Case) -> ErrorPosterior | str:
@@ -137,7 +140,7 @@ def roc_part(case: Case) -> Part:
     )
     alt = f"ROC curve with its {words.percent(case.level)} band. {rising}."
 
-    return Part(content, {"roc": page.svg("roc", alt, ROCPosteriorDisplay({"": curve}).plot, 4.0, 4.2)})
+    return Part(content, {"roc": page.Picture(alt, ROCPosteriorDisplay({"": curve}).plot, 4.0, 4.2)})
 
 
 def _beside_curve(roc: ROCPosterior, rates: ErrorPosterior, level: float) -> dict[str, Any]:
@@ -177,7 +180,7 @@ def learning_curve_part(case: Case) -> Part:
             ax.set_ylim(lowest - 0.3 * (1 - lowest) - 0.02, 1.003)
             style.legend(ax, loc="lower right")
 
-    return Part(content, {"learning": page.svg("learning", f"AUC to expect: {alt}.", draw, 3.0)})
+    return Part(content, {"learning": page.Picture(f"AUC to expect: {alt}.", draw, 3.0)})
 
 
 def diagnosis_part(case: Case) -> Part:

@@ -63,7 +63,7 @@ def calibration_part(case: Case) -> Part:
         style.legend(ax, loc="upper left")
 
     content = {"level": level, **figures, "groups": groups, "curve": _drawn(display), "text": text}
-    return Part(content, {"calibration": page.svg("calibration", f"Calibration curve. {text}", draw, 3.6)})
+    return Part(content, {"calibration": page.Picture(f"Calibration curve. {text}", draw, 3.6)})
 
 
 def _grid(case: Case) -> Floats:
@@ -126,7 +126,7 @@ def decision_part(case: Case) -> Part:
         style.legend(ax, loc="upper right")
 
     content = {"level": case.level, "rows": rows, "curve": _drawn(display), "text": text}
-    return Part(content, {"decision": page.svg("decision", f"Decision curve. {text}", draw, 3.2)})
+    return Part(content, {"decision": page.Picture(f"Decision curve. {text}", draw, 3.2)})
 
 
 def _decision_words(display: validation.CurveDisplay) -> str:
@@ -171,7 +171,7 @@ def precision_recall_part(case: Case) -> Part:
         ax.set_ylim(-0.02, 1.02)
 
     content = {"level": case.level, "average_precision": area, "rows": rows, "curve": _drawn(display), "text": text}
-    return Part(content, {"precision": page.svg("precision", f"Precision-recall curve. {text}", draw, 3.2)})
+    return Part(content, {"precision": page.Picture(f"Precision-recall curve. {text}", draw, 3.2)})
 
 
 def _draw_counted(ax: Any, steps: tuple[Floats, Floats] | None, prevalence: float) -> None:

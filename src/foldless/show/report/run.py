@@ -14,7 +14,7 @@ from foldless.analysis import Options, analysed
 from foldless.cards.drawing import card
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
-from foldless.show.report import compared, data, methods, page, parts, risks
+from foldless.show.report import compared, data, manuscript, methods, page, parts, risks
 from foldless.show.report.parts import Case, Part
 from foldless.tables import refuse_stream
 from foldless.words import plain
@@ -129,6 +129,8 @@ def report(
     seed: int = 0,
     search: bool = True,
     progress: Progress | None = None,
+    figures: Any = None,
+    tables: Any = None,
 ) -> Report:
     """Everything that foldless can say about a fitted classifier, as one self-contained HTML page.
 
@@ -168,6 +170,10 @@ def report(
         Whether to search over the penalty, the slowest part.
     progress : callable, optional
         Called with the name of each part before it is made.
+    figures : str or path, optional
+        A folder for all figures of the page, each as SVG and as PDF; it is made where there is none.
+    tables : str or path, optional
+        A folder for its tables: one LaTeX file each, and all of them as one Word document, which needs python-docx.
 
     Returns
     -------
@@ -188,6 +194,7 @@ def report(
     """
     refuse_stream(X, y, "report", on_host=True)
     page.require_extras()
+    manuscript.make_folders(figures, tables)
     target = None if path is None else writable(path)
     own_notes = _sentences(notes)
     analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, None, method))
@@ -197,11 +204,15 @@ def report(
     case = Case.of(analysis, level, feature_names, seed, search)
     made, doubts = _made(case, progress)
     contents = {name: part.content for name, part in made.items()}
-    pictures = {name: markup for part in made.values() for name, markup in part.pictures.items()}
+    pictures = {name: picture for part in made.values() for name, picture in part.pictures.items()}
     where_from = methods.origin(case, command, data_name, title)
     summary = plain(methods.around(contents, where_from, [*own_notes, *doubts]))
     summary["methods"] = plain(methods.paragraph(summary))
-    result = Report(summary, page.rendered(summary, pictures))
+    result = Report(summary, page.rendered(summary, {name: each.markup(name) for name, each in pictures.items()}))
+    if figures is not None:
+        manuscript.write_figures(Path(figures), pictures)
+    if tables is not None:
+        manuscript.write_tables(Path(tables), result.html)
     if target is not None:
         result.save(target)
     return result
