@@ -9,15 +9,17 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, RidgeClassifierCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from data import alternating, ones_first
+from foldless.honest import tuning
 from foldless.honest.removal import pair_shifts
-from foldless.search import nested
-from sklearn_versions import l1
+from foldless.model.view import take_apart
+from sklearn_versions import CV_QUIET, l1
 
 ALPHAS = [0.1, 10.0, 1000.0]
 
@@ -61,10 +63,10 @@ def test_criterion_without_nothing_is_the_removal_formula():
     X, y = alternating(30, 6, shift=0.3)
     for model in (RidgeClassifier(), LogisticRegression(tol=1e-8)):
         search = fl.FoldlessSearch(model, {"fit_intercept": [True]}).fit(X, y)
-        candidate = nested.Candidate.of(search.best_estimator_, search._tuning[0])
+        candidate = tuning.Candidate.of(take_apart(search.best_estimator_, X, y), None)
         rows = candidate.removed.rows1, candidate.removed.rows0
         shift1, shift0 = pair_shifts(candidate.model, *rows)
-        expected = np.mean(candidate.z[rows[0], None] + shift1 > candidate.z[rows[1]] + shift0)
+        expected = np.mean(candidate.problem.base[rows[0], None] + shift1 > candidate.problem.base[rows[1]] + shift0)
         (share,) = candidate.criterion(np.empty((1, 0), dtype=np.intp), *rows)
         assert share == pytest.approx(expected, abs=1e-12)
         if isinstance(model, RidgeClassifier):
@@ -76,7 +78,7 @@ def test_first_order_is_close_to_every_pair(monkeypatch):
     X, y = alternating(40, 8, shift=0.4, seed=3)
     search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": np.logspace(-1, 3, 5)}).fit(X, y)
     exact = search.posterior_
-    monkeypatch.setattr(nested, "EXACT_PAIRS", 0)
+    monkeypatch.setattr(tuning, "EXACT_PAIRS", 0)
     added = copy.copy(search).fit(X, y).posterior_
     assert added.mean == pytest.approx(exact.mean, abs=0.02)
 
@@ -133,3 +135,98 @@ def test_null_labels_raise_few_alarms():
         search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": np.logspace(-2, 4, 20)}).fit(X, y)
         above.append(search.posterior_.interval(0.9)[0] > 0.5)
     assert np.mean(above) <= 0.10
+
+
+# ---- Finished searches of scikit-learn over a penalty.
+
+
+def searches():
+    """A search of every kind, unfitted, and what its choice is repeated by."""
+    Cs, alphas = {"logisticregression__C": np.logspace(-2, 2, 5)}, np.logspace(-1, 3, 5)
+    scaled = make_pipeline(StandardScaler(), LogisticRegression())
+    return {
+        "AUC": GridSearchCV(scaled, Cs, scoring="roc_auc", cv=3),
+        "accuracy": LogisticRegressionCV(Cs=5, cv=3, scoring="accuracy", **CV_QUIET),
+        "log loss": LogisticRegressionCV(Cs=5, cv=3, scoring="neg_log_loss", **CV_QUIET),
+        "squared error": make_pipeline(StandardScaler(), RidgeClassifierCV(alphas)),
+        "balanced accuracy": GridSearchCV(scaled, Cs, scoring="balanced_accuracy", cv=3),
+        "AUC in place of the search's own scoring": GridSearchCV(scaled, Cs, scoring="f1", cv=3),
+    }
+
+
+@pytest.mark.parametrize("by", searches())
+def test_finished_searches_are_followed(by):
+    """Their choice is made again by what they chose by, for every answer, and no note says that it was not."""
+    X, y = alternating(40, 6, shift=0.4)
+    a = fl.analyse(searches()[by].fit(X, y), X, y)
+    (note,) = (n for n in a.notes if "choice" in n)
+    assert note.startswith("the choice among 5 values of")
+    assert note.endswith(f"leave-one-out {by}.")
+    assert "search" not in {finding.name for finding in a.findings}
+    assert sum(a.auc.details["chosen"]) == pytest.approx(1.0)
+    assert a.roc.partial_auc().mean == pytest.approx(a.auc.mean, abs=0.01)
+    assert 0 < a.accuracy.mean < 1
+    assert a.scores.pair_auc == a.auc.details["pair_auc"]
+
+
+def test_grid_search_by_auc_is_the_search_without_folds():
+    """The same candidates and the same criterion: the same posterior as `posterior_`, whoever fitted them."""
+    X, y = alternating(60, 8, shift=0.3)
+    grid = {"alpha": np.logspace(-1, 3, 6)}
+    ours = fl.FoldlessSearch(RidgeClassifier(), grid).fit(X, y)
+    theirs = fl.auc_posterior(GridSearchCV(RidgeClassifier(), grid, scoring="roc_auc").fit(X, y), X, y)
+    assert theirs.interval() == pytest.approx(ours.posterior_.interval(), abs=1e-9)
+    assert fl.auc_posterior(ours, X, y).interval() == pytest.approx(ours.posterior_.interval(), abs=1e-9)
+
+
+def test_ridge_with_its_own_cross_validation_against_refits_without_every_pair():
+    """RidgeClassifierCV itself, fitted without each of 400 pairs: choice, fit and score."""
+    X, y = alternating(40, 15, shift=0.25, seed=2)
+    search = RidgeClassifierCV(np.logspace(-1, 3, 9))
+    answer = fl.auc_posterior(copy.deepcopy(search).fit(X, y), X, y)
+    assert len([share for share in answer.details["chosen"] if share > 0]) > 1
+    assert answer.details["pair_auc"] == pytest.approx(wins(search, X, y, pairs_of(y)).mean(), abs=0.01)
+
+
+def test_a_perfect_score_on_noise_is_at_chance():
+    """RidgeClassifierCV(scoring="accuracy") reports an accuracy of 1 on noise (scikit-learn#34942)."""
+    means = []
+    for seed in range(10):
+        X, y = alternating(60, 200, seed=seed)
+        model = RidgeClassifierCV(np.logspace(-2, 4, 20), scoring="accuracy").fit(X, y)
+        a = fl.analyse(model, X, y)
+        assert a.auc.interval(0.99)[0] < 0.5
+        means.append((a.auc.mean, a.accuracy.mean))
+    assert np.mean(means, axis=0) == pytest.approx([0.5, 0.5], abs=0.06)
+
+
+def test_other_searches_are_repeated_by_refits():
+    """Two parameters: the note names method='refit', which fits the whole search again."""
+    X, y = alternating(40, 4, shift=0.5)
+    grid = {"C": [0.1, 1.0], "fit_intercept": [True, False]}
+    search = GridSearchCV(LogisticRegression(), grid, cv=3).fit(X, y)
+    assert any("not accounted for" in note and "method='refit'" in note for note in fl.analyse(search, X, y).notes)
+    refitted = fl.analyse(search, X, y, method="refit")
+    assert refitted.method == "refit"
+    assert not any("accounted" in note for note in refitted.notes)
+
+
+def test_comparisons_are_of_tuned_with_tuned():
+    """On noise, a search over 12 penalties looks better than a plain fit only if its choice is not accounted for."""
+    followed, flattered = [], []
+    for seed in range(10):
+        X, y = alternating(40, 20, seed=seed)
+        search = GridSearchCV(RidgeClassifier(), {"alpha": np.logspace(-2, 4, 12)}, scoring="roc_auc").fit(X, y)
+        plain = LogisticRegression().fit(X, y)
+        followed.append(fl.compare(search, plain, X, y).difference.mean)
+        flattered.append(fl.compare(search.best_estimator_, plain, X, y).difference.mean)
+    assert np.mean(flattered) - np.mean(followed) > 0.005
+    assert np.mean(followed) == pytest.approx(0.0, abs=0.02)
+
+
+def test_two_searches_of_the_same_penalty_are_one():
+    X, y = alternating(40, 6, shift=0.4)
+    both = [RidgeClassifierCV([0.1, 1.0, 10.0]).fit(X, y) for _ in range(2)]
+    result = fl.compare(*both, X, y)
+    assert result.difference.mean == 0.0
+    assert any("choice among 3 values of alpha" in note for note in result.notes)

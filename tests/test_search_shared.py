@@ -40,10 +40,10 @@ def shapes(make_data):
     return {name: make_data(5, *shape, shift=0.4)[:2] for name, shape in SHAPES.items()}
 
 
-def stage_of(estimator, name, X, y, *, groups=None, **fit_params):
+def path_of(estimator, name, X, y, *, groups=None, **fit_params):
     """The shared path of a family, ready to be walked."""
     study = Study(estimator, X, y, fit_params, Options(groups=groups))
-    return Stage.of(study, {name: 1.0}, name)
+    return Stage.of(study, {name: 1.0}, name).path
 
 
 def every_candidate(estimator, name, values, X, y, **fit_params):
@@ -80,14 +80,14 @@ def test_leave_one_out_scores_equal_the_general_path(shapes, shape, kind):
     """Honest scores along the path against `honest_scores` of direct fits: 1e-6 of the largest."""
     X, y = shapes[shape]
     estimator, name, values = CLASSIFIERS[kind]
-    stage = stage_of(estimator, name, X, y)
+    path = path_of(estimator, name, X, y)
     start = near = None
     for value in values if name == "C" else values[::-1]:
-        visit = stage.visit(value, start, near)
+        visit = path.visit(value, start, near)
         start, near = visit.fit, visit.factor
         general = fl.honest_scores(clone(estimator).set_params(**{name: value}).fit(X, y), X, y)
-        assert np.abs(visit.loo - general.scores).max() <= 1e-6 * np.abs(general.scores).max()
-        assert visit.posterior.details["pair_auc"] == general.pair_auc
+        assert np.abs(visit.removed.loo - general.scores).max() <= 1e-6 * np.abs(general.scores).max()
+        assert visit.removed.pairs.ranks().mean == general.pair_auc
 
 
 @pytest.mark.parametrize("size", [1, 3, 80, 81, 170, 333])
@@ -104,10 +104,10 @@ def test_factorisation_is_that_of_the_honest_method(shapes, shape, kind):
     """Root, centre and influence rows against `curvature_at`; both give the inverse Hessian."""
     X, y = shapes[shape]
     estimator, name, values = CLASSIFIERS[kind]
-    stage = stage_of(estimator, name, X, y)
+    path = path_of(estimator, name, X, y)
     for value in (values[0], values[-1]):
-        visit = stage.visit(value, None, None)
-        objective, design, z = visit.objective, stage.rotation.design, visit.fit.scores
+        visit = path.visit(value, None, None)
+        objective, design, z = visit.objective, path.rotation.design, visit.fit.scores
         factor = Factor.at(objective, design, z)
         expected = curvature_at(design, objective.loss.curvature(z), objective.lam, objective.free_intercept)
         inverse, B = expected.root @ expected.root.T, expected.influence_rows(design, slice(None))

@@ -34,10 +34,11 @@ from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
+from foldless.honest.tuning import of_search
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
 from foldless.model.pullback import NotMappedBack
-from foldless.model.steps import is_estimator
+from foldless.model.steps import is_estimator, search_in
 from foldless.model.streamed import stream_view
 from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
 from foldless.multiclass import refuse_two_class_options
@@ -204,7 +205,11 @@ class Analysis:
 
     def _leave_out(self, groups: Any) -> LeaveOneOut:
         prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
-        return LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight)
+        loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight)
+        search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
+        if search is None:
+            return loo
+        return of_search(loo, search, self.view, prior, self.options.sample_weight)
 
     @cached_property
     def class_scores(self) -> ClassScores:

@@ -44,7 +44,8 @@ def diagnosis_of_two(
     auc: AUCPosterior | None = None
     if loo is not None:
         auc = auc_of(loo, view.labels.n0, view.labels.n1)
-        about_fit = (*fit_findings(view.notes, loo.removed.provenance), in_sample_answer(view, auc))
+        kept = tuple(note for note in view.notes if note in loo.notes)  # all but that on a search that was followed
+        about_fit = (*fit_findings(kept, loo.removed.provenance), in_sample_answer(view, auc))
         about_scores = score_findings(loo, auc, names, sketch)
     findings = (
         *about_fit,

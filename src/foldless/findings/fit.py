@@ -23,9 +23,10 @@ def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Findin
 def saw_y(note: str) -> Finding:
     """From a note of a view: a step or a search that looked at y, or a step that may have."""
     if "chose among candidates" in note:
-        own = "Its posterior_ is the AUC of the whole procedure; best_score_ less optimism_ comes close to it."
-        other = "The answer is a little too good. FoldlessSearch, which needs no folds, tells by how much (posterior_)."
-        return Finding("search", "caution", note, own if note.startswith("FoldlessSearch") else other, 1.0)
+        advice = (
+            "The answer is a little too good. Ask with method='refit'; a search over one L2 penalty needs no refits."
+        )
+        return Finding("search", "caution", note, advice, 1.0)
     if "saw y" in note:
         advice = "This is accounted for: the columns that it dropped take part with weight zero."
         return Finding("steps", "info", note, advice, 1.0)

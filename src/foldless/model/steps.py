@@ -47,6 +47,14 @@ def innermost(estimator: Any) -> Any:
     return innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
 
 
+def search_in(estimator: Any) -> Any:
+    """The finished search that an estimator is, or ends in; None for any other."""
+    estimator = thawed(estimator)
+    if hasattr(estimator, "best_estimator_") or type(estimator).__name__.endswith("CV"):
+        return estimator
+    return search_in(estimator.steps[-1][1]) if "Pipeline" in sklearn_names(estimator) else None
+
+
 def saw_y(step: Any) -> bool:
     """True when a fitted step, or one inside it, used the labels (or may have, and can be mapped back)."""
     step = thawed(step)

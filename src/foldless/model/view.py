@@ -238,13 +238,13 @@ def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
     names = sklearn_names(estimator)
     if hasattr(estimator, "best_estimator_"):
         steps, final, notes = dismantled(estimator.best_estimator_)
-        return steps, final, (_note_on_search(estimator), *notes)
+        return steps, final, (note_on_search(estimator), *notes)
     if hasattr(estimator, "estimator_") and names & WRAPPERS:
         return dismantled(estimator.estimator_)
     if hasattr(estimator, "estimator_") and "RFE" in names:
         return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
     if "Pipeline" not in names:
-        return [], estimator, (_note_on_search(estimator),) if type(estimator).__name__.endswith("CV") else ()
+        return [], estimator, (note_on_search(estimator),) if type(estimator).__name__.endswith("CV") else ()
     before = [inner for name, step in estimator.steps[:-1] for inner in flattened(name, step)]
     steps, final, notes = dismantled(estimator.steps[-1][1])
     return before + steps, final, notes
@@ -376,10 +376,12 @@ def _as_vector(w: Any, X: Any) -> Floats:
     return vector.ravel()
 
 
-def _note_on_search(search: Any) -> str:
-    name = type(search).__name__
-    instead = "its posterior_ accounts" if name == "FoldlessSearch" else "FoldlessSearch(...).posterior_ accounts"
-    return f"{name} chose among candidates by looking at y; that choice is not accounted for here: {instead} for it."
+def note_on_search(search: Any) -> str:
+    """A note that the choice of a finished search flatters its best fit."""
+    return (
+        f"{type(search).__name__} chose among candidates by looking at y; that choice is not accounted for here: "
+        f"method='refit' repeats the whole search without parts of the rows."
+    )
 
 
 def _notes_on_supervised(steps: tuple[str, ...], width: int) -> tuple[str, ...]:

@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 
 from foldless.errors import InputError
-from foldless.model.steps import sklearn_names
+from foldless.honest.penalties import is_strength, l2_strength
 
 Params = dict[str, Any]
 
 # +1: a larger value penalises less; -1: a larger value penalises more.
 STRENGTHS = {"C": 1, "alpha": -1, "shrinkage": -1}
-# Classifiers with a plain L2 penalty, and the name of its strength.
-L2_CLASSIFIERS = {"LogisticRegression": "C", "LinearSVC": "C", "RidgeClassifier": "alpha"}
 
 
 @dataclass(frozen=True)
@@ -102,33 +100,6 @@ def weakness(name: str, value: float) -> float:
 def _strengths(params: Params, kinds: Collection[str]) -> list[str]:
     """Parameters of these kinds that are positive, finite numbers."""
     return [name for name, value in params.items() if name.split("__")[-1] in kinds and is_strength(value)]
-
-
-def is_strength(value: Any) -> bool:
-    """A positive, finite number."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return number and 0 < value < np.inf
-
-
-def final_classifier(estimator: Any) -> tuple[Any, str]:
-    """Last step of nested pipelines and the prefix of its parameters; the estimator itself and '' otherwise."""
-    prefix = ""
-    while "Pipeline" in sklearn_names(estimator):
-        name, estimator = estimator.steps[-1]
-        prefix += f"{name}__"
-    return estimator, prefix
-
-
-def l2_strength(estimator: Any) -> str | None:
-    """Full name of the L2 strength of a classifier or pipeline; None for other classifiers."""
-    final, prefix = final_classifier(estimator)
-    kind: Any = type(final)
-    for base in kind.__mro__:
-        own = L2_CLASSIFIERS.get(base.__name__) if base.__module__.startswith("sklearn.") else None
-        # LogisticRegressionCV inherits from LogisticRegression but has a `fit` of its own.
-        if own is not None and kind.fit is base.fit:
-            return prefix + own
-    return None
 
 
 def _comparable(value: Any) -> Any:

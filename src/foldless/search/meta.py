@@ -25,8 +25,7 @@ from foldless.honest.posterior import EffectPrior
 from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
-from foldless.search.nested import posterior_of_search
-from foldless.search.paths import Study
+from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
 
 T = TypeVar("T", AUCPosterior, AccuracyPosterior)

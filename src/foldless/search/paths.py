@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,23 +19,20 @@ from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.honest.classes import scores_of_ridge
-from foldless.honest.design import Ints
-from foldless.honest.families import Objective, describe, with_balance
+from foldless.honest.families import Objective
 from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.newton import Factor, Fit, Point, approach
-from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
+from foldless.honest.newton import Fit
+from foldless.honest.penalties import PenaltyPath, Visit, final_classifier
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.removal import MATERIAL, problem_at
-from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
+from foldless.honest.tuning import AUC, Candidate, tuned
 from foldless.model.steps import sklearn_names
-from foldless.model.view import LinearView, take_apart
+from foldless.model.view import take_apart
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
-from foldless.search.candidates import Family, Params, final_classifier, weakness
+from foldless.search.candidates import Family, Params, weakness
 from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
-from foldless.search.rotation import Rotation, by_spectrum
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 
@@ -96,6 +93,7 @@ class Outcome:
     estimator: Callable[[], Any] | None = None
     error: Exception | None = None
     warnings: Warnings = ()  # collected rather than given: K candidates would repeat them K times
+    candidate: Candidate | None = None  # what its rows were removed from, where the path knows
 
 
 def try_candidate(study: Study, index: int, params: Params) -> Outcome:
@@ -141,36 +139,15 @@ def _params_of_step(pipeline: Any, name: str, fit_params: Params) -> Params:
     return {key.removeprefix(prefix): value for key, value in fit_params.items() if key.startswith(prefix)}
 
 
-# ---- The shared path: one rotation of the data serves every strength of an L2 penalty.
-#
-# With A = L Q' (rows to coordinates, see `foldless.honest.design`) all objectives of the family live in the coordinates
-# L, N x min(N, P). They are visited from the strongest penalty to the weakest: each starts where the last one ended,
-# uses its factorisation, and leaves its own, from which the leave-one-out scores are read.
-
-
-@dataclass(frozen=True, eq=False)
-class Visit:
-    """One strength: its objective, fit and factorisation, its leave-one-out scores, and the posterior of its AUC."""
-
-    objective: Objective
-    fit: Fit
-    factor: Factor | None
-    loo: Floats
-    posterior: AUCPosterior | AccuracyPosterior
-    shares: Floats
+# ---- The shared path: one rotation of the data serves every strength of an L2 penalty (`foldless.honest.penalties`).
 
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """What a family shares: a fitted member (whose own weights do not matter), the rotation, the rows to compare."""
+    """What a family shares: a fitted member (whose own weights do not matter), its path, and how to judge."""
 
     estimator: Any
-    view: LinearView
-    template: Objective  # of that member
-    strength: str  # name of the parameter in which the members differ
-    rotation: Rotation
-    rows: Ints
-    codes: Ints | None
+    path: PenaltyPath
     options: Options
     scoring: str
     table_notes: tuple[str, ...]
@@ -180,82 +157,32 @@ class Stage:
     def of(cls, study: Study, params: Params, strength: str) -> Stage | None:
         """The stage of a family with the member `params`; None if the honest method does not know its objective."""
         estimator = _fitted_briefly(study, params)
-        weight = study.weight(estimator)
         view = take_apart(estimator, study.X, study.y)
         for doubt in view.doubts:
             warn_user(doubt, TrustWarning)
-        # With a single row in a class there is nothing to remove; the general path reports that.
-        if view.estimator is None or min(view.labels.n0, view.labels.n1) < 2:
+        groups = study.options.groups
+        codes = None if groups is None else checks.as_groups(groups, view.labels.positive, fewest=3)
+        path = PenaltyPath.of(view, strength.split("__")[-1], study.weight(estimator), codes)
+        if path is None:
             return None
-        template = describe(view, weight)
-        # Without a penalty the strength has no effect, and the optimum may not exist.
-        if template is None or template.lam <= 0:
-            return None
-        positive, groups = view.labels.positive, study.options.groups
-        codes = None if groups is None else checks.as_groups(groups, positive, fewest=3)
-        checked_weight(weight, positive)
-        rows = evaluated_rows(positive, codes, view.X.shape[1])
         names = Names(study.X, estimator)
-        notes = quick_notes(view, names, codes)
-        if codes is None:
-            template = with_balance(template, view, weight)
-        about = (study.options, study.scoring, notes, names)
-        return cls(estimator, view, template, strength, Rotation.of(template), rows, codes, *about)
+        return cls(estimator, path, study.options, study.scoring, quick_notes(view, names, codes), names)
 
-    def objective(self, value: float) -> Objective:
-        """What the member with this strength minimises: C multiplies the losses, alpha is the penalty itself."""
-        if self.strength.split("__")[-1] == "alpha":
-            return replace(self.template, lam=float(value))
-        loss: Any = self.template.loss
-        factor = float(value) / float(self.view.estimator.C)  # type: ignore[union-attr]
-        return replace(self.template, loss=replace(loss, weight=factor * loss.weight))
-
-    def visit(self, value: float, start: Fit | None, near: Factor | None) -> Visit | None:
-        """Fit and judge one strength; None where the descent does not get close enough to the optimum."""
-        objective, design, spectrum = self.objective(value), self.rotation.design, self.rotation.spectrum
-        if spectrum is not None and tempered(objective, design).lam == objective.lam:
-            (fit, solution), design, factor = by_spectrum(objective, spectrum), spectrum.design, None
-        else:
-            start = Fit.origin(design) if start is None else start
-            near = near or Factor.at(objective, design, start.scores)
-            fit = approach(objective, design, start, near, tolerance_of(design))
-            if not fit.residual <= TRUSTED:
-                return None
-            solution, factor = self._settled(objective, fit)
-        if solution.direction_cosine < MATERIAL:
-            return None
-        labels, prior = self.view.labels, EffectPrior.checked(self.options.prior)
-        try:
-            problem = problem_at(labels.positive, objective, design, solution)
-            provenance = provenance_at(objective.name, solution, on_given_scales(objective))
-            removed = removed_from(problem, self.rows, self.codes, provenance)
-        except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message
-            return None
-        analysis = LeaveOneOut.from_removed(removed, prior, self.view.notes)
-        return Visit(objective, fit, factor, removed.loo, *self._judged(analysis))
-
-    def _judged(self, analysis: LeaveOneOut) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
+    def judged(self, visit: Visit) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
         """The posterior that a candidate is judged by, and the shares of the rows in it."""
-        labels, removed = self.view.labels, analysis.removed
+        prior, view = EffectPrior.checked(self.options.prior), self.path.view
+        analysis, labels = LeaveOneOut.from_removed(visit.removed, prior, view.notes), view.labels
         if self.scoring == "auc":
             return auc_answer(analysis, labels.n0, labels.n1, self.table_notes, self.names), shares_of_rows(analysis)
         prevalence = 0.5 if self.scoring == "balanced_accuracy" else labels.n1 / labels.positive.size
         error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", prevalence)
         about = {"method": analysis.method, "notes": rate_notes(analysis, self.table_notes)}
         posterior = AccuracyPosterior.of_moments(self.scoring.replace("_", " "), 1.0 - error.mean, error.sd, **about)
-        return posterior, shares_of_right((removed.loo > 0) == labels.positive, removed.groups)
-
-    def _settled(self, objective: Objective, fit: Fit) -> tuple[Optimum, Factor | None]:
-        """Where rows are removed: at the fit, or where the honest method goes if the penalty is negligible."""
-        design = self.rotation.design
-        if tempered(objective, design).lam > objective.lam:
-            return optimum(self.rotation.turned(objective, fit), design)[1], None
-        factor = Factor.at(objective, design, fit.scores)
-        return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
+        return posterior, shares_of_right((visit.removed.loo > 0) == labels.positive, visit.removed.groups)
 
     def fitted(self, params: Params, objective: Objective, fit: Fit) -> Any:
         """The scikit-learn estimator of a visited strength; built on request, as only one candidate is chosen."""
-        coef, intercept = self.rotation.back(objective, fit)
+        coef, intercept = self.path.rotation.back(objective, fit)
         fitted = copy.deepcopy(self.estimator).set_params(**params)
         final, _ = final_classifier(fitted)
         # Versions of scikit-learn differ in the shapes; those of the fitted member are right.
@@ -297,22 +224,21 @@ def try_family(study: Study, family: Family, name: str) -> Iterator[Outcome]:
     order = sorted(range(len(family.params)), key=lambda i: weakness(name, family.params[i][name]))
     # The strongest penalty is the easiest to fit.
     stage, error, noted = _stage(study, family.params[order[0]], name)
-    trail: list[tuple[float, Fit]] = []
-    near: Factor | None = None
+    values = [float(family.params[i][name]) for i in order]
+    visits = iter(()) if stage is None else stage.path.walk(values)
     for i in order:
         index, params = family.indices[i], family.params[i]
         if error is not None:
             yield Outcome(index, "shared", error=error, warnings=noted)
             continue
-        value = float(params[name])
-        visit = None if stage is None else stage.visit(value, _ahead(trail, value), near)
+        visit = next(visits, None)
         if stage is None or visit is None:
             yield try_candidate(study, index, params)
             continue
-        near = visit.factor
-        trail.append((value, visit.fit))
         fitted = partial(stage.fitted, {name: params[name]}, visit.objective, visit.fit)
-        yield Outcome(index, "shared", visit.posterior, visit.shares, fitted, warnings=noted)
+        yield Outcome(
+            index, "shared", *stage.judged(visit), fitted, warnings=noted, candidate=Candidate.of_visit(visit)
+        )
 
 
 def _stage(study: Study, params: Params, name: str) -> tuple[Stage | None, Exception | None, Warnings]:
@@ -326,15 +252,6 @@ def _stage(study: Study, params: Params, name: str) -> tuple[Stage | None, Excep
         except Exception as err:  # what scikit-learn reports for one member it would report for all
             error = err
     return stage, error, _as_data(caught)
-
-
-def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
-    """Where to start: on the line through the last two fits, which move evenly with the logarithm of the strength."""
-    if len(trail) < 2:
-        return trail[-1][1] if trail else None
-    (first, before), (second, last) = trail[-2:]
-    step = np.log(second / first)
-    return last.beyond(before, float(np.log(value / second) / step)) if step else last
 
 
 # ---- Ridge classifiers of several classes: one eigendecomposition serves every penalty.
@@ -363,3 +280,44 @@ def try_ridges(study: Study, family: Family, name: str) -> Iterator[Outcome]:
         # What the path knows already is not computed again.
         analysis.__dict__.update(view=view, class_scores=scores_of_ridge(known), table_notes=member.table_notes)
         yield Outcome(index, "shared", *study.judged(analysis), partial(as_is, fitted), warnings=_as_data(caught))
+
+
+# ---- The whole search.
+
+
+def posterior_of_search(settings: Any, study: Study | None, outcomes: Sequence[Outcome]) -> AUCPosterior:
+    """`FoldlessSearch.posterior_`; AttributeError, with the reason, where there is none."""
+    reasons = {
+        "call fit first (training rows are not pickled)": study is None,
+        "it is for two classes": study is not None and study.several_classes,
+        "it is for scoring='auc'": settings.scoring != "auc",
+        "it is for rule='best', with refit True or False": settings.rule != "best" or callable(settings.refit),
+        "groups are not supported": study is not None and study.options.groups is not None,
+        "it needs method='loo'": study is not None and study.options.in_sample,
+    }
+    why = next((reason for reason, holds in reasons.items() if holds), None)
+    if why is not None or study is None:
+        raise AttributeError(f"FoldlessSearch has no posterior_: {why}.")
+    return _posterior(study, [o for o in outcomes if o.estimator is not None], settings)
+
+
+def _posterior(study: Study, outcomes: Sequence[Outcome], settings: Any) -> AUCPosterior:
+    try:
+        candidates = [o.candidate or _candidate(study, o) for o in outcomes]
+    except InputError as err:
+        raise AttributeError(f"FoldlessSearch has no posterior_: {err}.") from err
+    best = next(o for o in outcomes if o.index == settings.best_index_).estimator
+    fitted = None if best is None else best()
+    a = analysed(fitted, study.X, study.y, replace(study.options, sample_weight=study.weight(fitted)))
+    note = (
+        f"the choice among {len(candidates)} candidates is accounted for: it is made again without every pair of rows."
+    )
+    prior = EffectPrior.checked(study.options.prior)
+    whole = tuned(a.leave_one_out, candidates, prior, AUC, (*a.leave_one_out.notes, note))
+    labels = a.two_classes.labels
+    return auc_answer(whole, labels.n0, labels.n1, a.table_notes, a.names)
+
+
+def _candidate(study: Study, outcome: Outcome) -> Candidate:
+    fitted = None if outcome.estimator is None else outcome.estimator()
+    return Candidate.of(take_apart(fitted, study.X, study.y), study.weight(fitted))

@@ -100,7 +100,8 @@ def _try(study: Study, family: Family) -> Iterable[Outcome]:
 def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
     """For another process, which sends back fitted estimators without the training rows."""
     outcomes = _try(study, family)
-    return [o if o.estimator is None else replace(o, estimator=partial(as_is, o.estimator())) for o in outcomes]
+    here = ((o, None if o.estimator is None else partial(as_is, o.estimator())) for o in outcomes)
+    return [replace(o, estimator=estimator, candidate=None) for o, estimator in here]
 
 
 def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:

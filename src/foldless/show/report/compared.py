@@ -11,7 +11,7 @@ import numpy as np
 from foldless import checks, words
 from foldless.baselines.folds import cv_auc
 from foldless.errors import FoldlessError
-from foldless.search.candidates import final_classifier, is_strength, l2_strength
+from foldless.honest.penalties import final_classifier, is_strength, l2_strength
 from foldless.show import style
 from foldless.show.report import page
 from foldless.show.report.parts import Case, Part

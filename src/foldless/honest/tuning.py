@@ -1,0 +1,336 @@
+"""Rows left out of a whole search: a penalty is chosen again without the rows that the chosen fit is to score.
+
+For left-out rows S the quadratic model of every candidate at its optimum (see `foldless.honest.removal`) becomes that
+of the fit without S,
+
+    z' = z + G_.S u,    g' = g + D G_.S u,    G' = G + G_.S (I - D_S G_SS)^-1 D_S G_S.,    (I - D_S G_SS) u = g_S,
+
+and the removal formula, applied to it once more, gives what a search that never saw S would have chosen by. For few
+pairs S that is exact for ridge without a scaler, four rows at a time; for many, what leaving out either row changes is
+added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from foldless.checks import Floats
+from foldless.errors import InputError
+from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, blocks
+from foldless.honest.families import describe, strength, with_balance
+from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.optimum import nearest_on_path, optimum
+from foldless.honest.pairs import ROUNDING, Pairs
+from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
+from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.removal import LocalModel, Problem, Removed, by_row, problem_at
+from foldless.honest.scaling import MIN_DETERMINANT
+from foldless.honest.scores import checked_weight, evaluated_rows, provenance_at
+from foldless.honest.stand_ins import determined
+from foldless.honest.statistic import Placements, statistic_of_pairs, statistic_of_placements
+from foldless.model.steps import sklearn_names
+from foldless.model.view import LinearView, note_on_search
+
+EXACT_PAIRS = 400  # up to so many pairs, the choice is made again without each of them
+MOST_INNER = 100  # rows of each class whose order shows what a left-out row changes
+IN_CACHE = 1 << 15  # pairs worked on at a time
+DECIMALS = 10  # criteria that agree so far are equal, and the first candidate is taken
+
+
+# ---- What a search chooses by.
+
+# Larger is better; each is a mean over rows of a function of +-score, positive where the row is classified rightly.
+MERITS: dict[str, Callable[[Floats], Any]] = {
+    "accuracy": lambda margin: (margin > 0).astype(np.float64),
+    "balanced_accuracy": lambda margin: (margin > 0).astype(np.float64),
+    "neg_log_loss": lambda margin: -np.logaddexp(0.0, -margin),
+    "neg_brier_score": lambda margin: -(expit(-margin) ** 2),
+    "squared error": lambda margin: -((1.0 - margin) ** 2),
+}
+AUC = "roc_auc"
+IN_WORDS = {
+    AUC: "AUC",
+    "balanced_accuracy": "balanced accuracy",
+    "neg_log_loss": "log loss",
+    "neg_brier_score": "Brier",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The values of a penalty that a search chose among, in its order, and by which scoring."""
+
+    strength: str  # "C" or "alpha"
+    values: tuple[float, ...]
+    scoring: Any
+
+    @property
+    def criterion(self) -> str:
+        """The scoring itself, or the AUC in place of one that is not known here."""
+        return self.scoring if isinstance(self.scoring, str) and self.scoring in MERITS else AUC
+
+    @property
+    def note(self) -> str:
+        instead = "" if self.criterion == self.scoring else " in place of the search's own scoring"
+        return (
+            f"the choice among {len(self.values)} values of {self.strength} is accounted for: it is made again without "
+            f"every pair of rows, by leave-one-out {IN_WORDS.get(self.criterion, self.criterion)}{instead}."
+        )
+
+
+def choice_of(search: Any) -> Choice | None:
+    """What a fitted search over one L2 penalty chose among; None for any other."""
+    names, scoring = sklearn_names(search), getattr(search, "scoring", None)
+    if "LogisticRegressionCV" in names:
+        ratios = np.ravel(np.asarray(getattr(search, "l1_ratios_", None), dtype=object))
+        known = strength(search) is not None and len(ratios) == 1
+        return _choice("C", search.Cs_, "accuracy" if scoring in (None, "warn") else scoring) if known else None
+    if "RidgeClassifierCV" in names:
+        return _choice("alpha", np.atleast_1d(search.alphas), "squared error" if scoring is None else scoring)
+    if not hasattr(search, "best_estimator_") or callable(search.refit) or getattr(search, "rule", "best") != "best":
+        return None
+    name = l2_strength(search.best_estimator_)
+    tried = search.cv_results_["params"] if hasattr(search, "cv_results_") else search.results_["params"]
+    others = {repr([(k, v) for k, v in params.items() if k != name]) for params in tried}
+    if name is None or len(others) > 1 or not all(name in params for params in tried):
+        return None
+    if isinstance(scoring, dict) and isinstance(search.refit, str):
+        scoring = scoring[search.refit]
+    by = {None: "accuracy", "auc": AUC}.get(scoring, scoring) if isinstance(scoring, str | None) else scoring
+    return _choice(name.split("__")[-1], [params[name] for params in tried], by)
+
+
+def _choice(name: str, values: Any, scoring: Any) -> Choice | None:
+    return Choice(name, tuple(map(float, values)), scoring) if all(map(is_strength, values)) else None
+
+
+# ---- The criterion of a candidate without some of its rows.
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A candidate at its optimum, and its scores of all rows and pairs without them."""
+
+    problem: Problem
+    removed: Removed
+
+    @classmethod
+    def of(cls, view: LinearView, weight: Floats | None) -> Candidate:
+        """Rows removed from a fitted candidate; InputError where that is not possible for all pairs."""
+        objective = None if view.estimator is None else describe(view, weight)
+        if objective is None:
+            raise InputError("it needs candidates whose rows can be left out in closed form")
+        objective, positive = with_balance(objective, view, weight), view.labels.positive
+        rows = evaluated_rows(positive, None, view.X.shape[1])
+        if rows.size < positive.size:
+            raise InputError(f"it looks at every pair of rows, and {positive.size} rows are too many")
+        design, plain = optimum(objective)
+        best = nearest_on_path(objective, design, plain)
+        problem = problem_at(positive, objective, design, best)
+        if objective.lam == 0:
+            problem = determined(problem, objective, best, rows, None)
+        return cls(problem, by_row(problem, rows, provenance_at(objective.name, best)))
+
+    @classmethod
+    def of_visit(cls, visit: Visit) -> Candidate | None:
+        """The same on the path of a penalty; None if not every pair of rows was looked at."""
+        whole = visit.removed.groups is None and visit.removed.pairs.complete is not None
+        return cls(visit.problem, visit.removed) if whole else None
+
+    @cached_property
+    def model(self) -> LocalModel:
+        return self.problem.local_model(np.arange(self.problem.positive.size))
+
+    @property
+    def noise_share(self) -> float:
+        return statistic_of_pairs(self.removed.pairs, self.removed.influence_sq).noise_share
+
+    @cached_property
+    def G(self) -> Floats:
+        """Influence of all rows on each other's scores."""
+        return np.asarray(self.model.B @ self.model.B.T)
+
+    def criteria(self, criterion: str) -> tuple[Floats, Floats]:
+        """What a search would choose by without each row (N,), and without each pair (n1, n0)."""
+        rows1, rows0 = self.removed.rows1, self.removed.rows0
+        whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
+        if criterion == AUC and rows1.size * rows0.size <= EXACT_PAIRS:
+            pairs = np.array(list(product(rows1, rows0)), dtype=np.intp)
+            return without, self.criterion(pairs, rows1, rows0).reshape(rows1.size, rows0.size)
+        return without, without[rows1, None] + without[rows0] - whole
+
+    def _alone(self, common: float) -> Floats:
+        """(1 + N, N): each row left out, first with all others there, then without each of them.
+
+        With `common`, the influence that rows of different classes have on each other on average, the difference of
+        two of these is that of both left out together.
+        """
+        g, D, G = self.model.g, self.model.D, self.G
+        moved = np.vstack([np.zeros_like(g), G * self.model.slope_alone[:, None]])
+        diagonal = self.model.diagonal + np.vstack([np.zeros_like(g), G**2 * self.model.curvature_alone[:, None]])
+        slope = (g + D * moved) / (1.0 - np.minimum(diagonal * D, MAX_LEVERAGE))
+        return np.asarray(self.problem.base + moved + (diagonal - common) * slope)
+
+    def _order_without_each(self) -> tuple[float, Floats]:
+        """Share of ordered pairs among all rows, and without each.
+
+        With many rows, the changes are those in the order of `MOST_INNER` rows of each class.
+        """
+        rows1, rows0 = _spread(self.removed.rows1), _spread(self.removed.rows0)
+        scores = self._alone(float(self.G[np.ix_(rows1, rows0)].mean()))
+        near = ROUNDING * float(np.ptp(scores))
+        # A row that is gone is in no ordered pair.
+        np.fill_diagonal(scores[1:], np.where(self.problem.positive, -np.inf, np.inf))
+        first, second = scores[:, rows1], scores[:, rows0]
+        ordered = _count_above(first - near, second) + _count_above(first + near, second)
+        left1, left0 = (np.full(len(scores), rows.size) for rows in (rows1, rows0))
+        left1[1 + rows1] -= 1
+        left0[1 + rows0] -= 1
+        shares, whole = ordered / (2.0 * left1 * left0), self.removed.pairs.ranks().mean
+        return whole, whole + shares[1:] - shares[0]
+
+    def _merit_without_each(self, criterion: str) -> tuple[float, Floats]:
+        """The mean merit of all rows, and without each."""
+        positive = self.problem.positive
+        sign, merit = np.where(positive, 1.0, -1.0), MERITS[criterion]
+        each = merit(sign * self._alone(0.0))
+        there = np.ones(each.shape)
+        np.fill_diagonal(there[1:], 0.0)
+        classes = [positive, ~positive] if criterion == "balanced_accuracy" else [np.ones_like(positive)]
+        means = np.mean([np.average(each[:, c], axis=1, weights=there[:, c]) for c in classes], axis=0)
+        own = merit(sign * self.removed.loo)
+        whole = float(np.mean([own[c].mean() for c in classes]))
+        return whole, np.asarray(whole + means[1:] - means[0])
+
+    def criterion(self, gone: Ints, rows1: Ints, rows0: Ints) -> Floats:
+        """Share of ordered pairs among `rows1` and `rows0`, each pair left out together with a set of `gone` (M, s)."""
+        parts = blocks(len(gone), rows1.size * rows0.size, IN_CACHE)
+        return np.concatenate([self._criterion(gone[part], rows1, rows0) for part in parts])
+
+    def _criterion(self, gone: Ints, rows1: Ints, rows0: Ints) -> Floats:
+        g, D, reach = self.model.g, self.model.D, self.G[gone]
+        block = np.take_along_axis(reach, gone[:, None, :], axis=2)
+        inverse = np.linalg.inv(np.eye(gone.shape[1]) - D[gone][:, :, None] * block)
+        moved = np.matmul(np.matmul(inverse, g[gone][:, :, None]).transpose(0, 2, 1), reach)[:, 0]
+        more = np.matmul(reach.transpose(0, 2, 1), inverse * D[gone][:, None, :])
+        diagonal = self.model.diagonal + np.einsum("mns,msn->mn", more, reach)
+        G = self.G[np.ix_(rows1, rows0)] + np.matmul(more[:, rows1], reach[:, :, rows0])
+        slack = 1.0 - np.minimum(diagonal * D, MAX_LEVERAGE)
+        fits = np.stack([self.problem.base + moved, (g + D * moved) / slack, D / slack, diagonal])
+        keep = np.ones(moved.shape, dtype=np.bool_)
+        np.put_along_axis(keep, gone, False, axis=1)
+        return _share_in_order(fits[:, :, rows1, None], fits[:, :, None, rows0], G, keep[:, rows1], keep[:, rows0])
+
+
+def _spread(rows: Ints) -> Ints:
+    """At most MOST_INNER rows, evenly spread."""
+    return rows[np.linspace(0, rows.size - 1, min(rows.size, MOST_INNER)).astype(np.intp)]
+
+
+def _count_above(first: Floats, second: Floats) -> Ints:
+    """For each line, the number of pairs with `first` above `second`."""
+    order = np.argsort(np.concatenate([second, first], axis=1), axis=1)
+    below = order < second.shape[1]
+    return np.asarray(np.sum(np.cumsum(below, axis=1) * ~below, axis=1))
+
+
+def _share_in_order(first: Floats, second: Floats, G: Floats, keep1: Bools, keep0: Bools) -> Floats:
+    """Of the pairs that are kept; both rows come with scores, slopes and curvatures over 1 - h, and the diagonal of G.
+
+    The difference of their scores without the pair is that of `pair_shifts`.
+    """
+    (zi, gi, di, hi), (zj, gj, dj, hj) = first, second
+    di, dj = di * G, dj * G
+    diff = (hi - G) * (gi + di * gj) - (hj - G) * (gj + dj * gi)
+    diff /= np.maximum(1.0 - di * dj, MIN_DETERMINANT)
+    diff += zi - zj
+    diff *= keep1[:, :, None] & keep0[:, None, :]
+    near = ROUNDING * np.abs(diff).max(axis=(1, 2), keepdims=True)
+    order = 0.5 * (diff > near) + 0.5 * (diff >= -near)
+    ordered = np.matmul(np.matmul(keep1[:, None, :], order), keep0[:, :, None].astype(np.float64))[:, 0, 0]
+    return np.asarray(ordered / (keep1.sum(axis=1) * keep0.sum(axis=1)))
+
+
+# ---- The whole search.
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned(LeaveOneOut):
+    """Every row, and every pair, scored by the candidate that is chosen without it."""
+
+    chosen: tuple[float, ...]  # share of the pairs for which each candidate is chosen
+
+    def details(self) -> dict[str, Any]:
+        """Further figures for the summary of a result."""
+        return {**super().details(), "chosen": self.chosen}
+
+
+def tuned(
+    own: LeaveOneOut, candidates: Sequence[Candidate], prior: EffectPrior, criterion: str, notes: tuple[str, ...]
+) -> Tuned:
+    """The procedure that fits the candidates and takes the best; `own` is the analysis of the fit that it took."""
+    of_rows, of_pairs = zip(*(each.criteria(criterion) for each in candidates), strict=True)
+    row, pair = (np.round(np.stack(each), DECIMALS).argmax(axis=0) for each in (of_rows, of_pairs))
+    chosen = np.bincount(pair.ravel(), minlength=len(candidates)) / pair.size
+    removed = _as_chosen(own.removed, [each.removed for each in candidates], row, pair)
+    noise, ranks = float(chosen @ [each.noise_share for each in candidates]), removed.pairs.ranks()
+    statistic = statistic_of_placements(Placements.of(ranks), ranks.mean, noise)
+    return Tuned(removed, statistic, separation_posterior(statistic, prior), notes, tuple(chosen.tolist()))
+
+
+def _as_chosen(own: Removed, each: Sequence[Removed], row: Ints, pair: Ints) -> Removed:
+    """Scores of every row by the candidate chosen without it, differences of pairs by that chosen without the pair.
+
+    A weak penalty makes for large scores: all but `loo` are brought to the spread that those of the fit in use have.
+    """
+    shape, rows1, rows0 = pair.shape, own.rows1, own.rows0
+    scale = [_spread_of(own) / (_spread_of(r) or 1.0) for r in each]
+    scaled = list(zip(scale, each, strict=True))
+    loo = _taken([r.loo for r in each], row)
+    moved1 = [s * (r.without_pair1 - r.loo[rows1, None]) for s, r in scaled]
+    moved0 = [s * (r.without_pair0 - r.loo[rows0]) for s, r in scaled]
+    return replace(
+        own,
+        loo=loo,
+        partnered=_taken([s * (r.partnered - r.drift) for s, r in scaled], row) + own.drift,
+        without_pair1=loo[rows1, None] + _taken(moved1, np.broadcast_to(row[rows1, None], shape)),
+        without_pair0=loo[rows0] + _taken(moved0, np.broadcast_to(row[rows0], shape)),
+        pairs=Pairs.of_differences(_taken([s * _complete(r) for s, r in scaled], pair)),
+    )
+
+
+def _complete(removed: Removed) -> Floats:
+    """Score of every positive row less that of every negative one, both without the two."""
+    assert removed.pairs.complete is not None
+    return removed.pairs.complete
+
+
+def _spread_of(removed: Removed) -> float:
+    return float(_complete(removed).std())
+
+
+def _taken(values: Sequence[Floats], which: Ints) -> Floats:
+    return np.asarray(np.take_along_axis(np.stack(values), which[None], axis=0)[0])
+
+
+def of_search(own: LeaveOneOut, search: Any, view: LinearView, prior: EffectPrior, weight: Any) -> LeaveOneOut:
+    """The whole of a fitted search over a penalty, whose best fit is the view; `own` where it cannot be followed."""
+    choice = choice_of(search)
+    if choice is None or own.method != "loo" or own.removed.pairs.complete is None:
+        return own
+    weakest_last = np.argsort(np.array(choice.values) * (1.0 if choice.strength == "C" else -1.0), kind="stable")
+    path = PenaltyPath.of(view, choice.strength, checked_weight(weight, view.labels.positive), None)
+    visits = [] if path is None else list(path.walk([choice.values[k] for k in weakest_last]))
+    known = [Candidate.of_visit(visit) for visit in visits if visit is not None]
+    candidates = [each for each in known if each is not None]
+    if len(candidates) < len(choice.values):
+        return own
+    notes = (*(note for note in own.notes if note != note_on_search(search)), choice.note)
+    return tuned(own, [candidates[k] for k in np.argsort(weakest_last)], prior, choice.criterion, notes)
