@@ -25,7 +25,7 @@ from cli_files import lines, run
 from data import alternating
 from foldless.comparison.paired import refitted_evidence
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.refits import HeldOut, ModelPairs
+from foldless.honest.held_out import HeldOut, ModelPairs
 from sklearn_versions import l1
 
 L1 = LogisticRegression(**l1(), solver="liblinear", C=0.5, random_state=0)

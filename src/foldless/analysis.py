@@ -34,11 +34,12 @@ from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
+from foldless.honest.scores import NoClosedForm
 from foldless.honest.tuning import of_search
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
 from foldless.model.pullback import NotMappedBack
-from foldless.model.steps import is_estimator, search_in
+from foldless.model.steps import ends_in_pls, is_estimator, search_in
 from foldless.model.streamed import stream_view
 from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
 from foldless.multiclass import refuse_two_class_options
@@ -139,6 +140,8 @@ class Analysis:
         """Whether the answers come from refits: as asked or, under "auto", as a linear fit has no closed form."""
         if self.options.method != "auto" or self.several_classes:
             return self.options.refit
+        if self._only_refits:
+            return True
         with suppress(EstimatorError):  # for lack of a solution: whoever asks for the answer is told
             return isinstance(self.leave_one_out, Refits)
         return False
@@ -155,10 +158,12 @@ class Analysis:
 
     @cached_property
     def _only_refits(self) -> bool:
-        """Whether "auto" has to refit for a step: one that saw y and cannot be mapped back, or one that had better not
+        """Whether "auto" has to refit: PLS-DA, a step that saw y and cannot be mapped back, or one that had better not
         be kept as fitted to all rows where these are few."""
         if self.options.method != "auto" or not is_estimator(self.estimator) or is_out_of_core(self.X, self.y):
             return False
+        if ends_in_pls(self.estimator):
+            return True
         try:
             view = self.view
         except NotMappedBack:
@@ -193,9 +198,10 @@ class Analysis:
         """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
         if self.options.refit or self._only_refits:
             return self.refits
-        loo = self._leave_out(self.options.groups)
-        unknown = loo.method == "loo-surrogate" and is_estimator(self.estimator)
-        return self.refits if unknown and self.options.method == "auto" else loo
+        try:
+            return self._leave_out(self.options.groups)
+        except NoClosedForm:
+            return self.refits
 
     @cached_property
     def refits(self) -> Refits:
@@ -205,7 +211,8 @@ class Analysis:
 
     def _leave_out(self, groups: Any) -> LeaveOneOut:
         prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
-        loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight)
+        stand_in = self.options.method != "auto" or not is_estimator(self.estimator)
+        loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight, stand_in)
         search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
         if search is None:
             return loo

@@ -14,9 +14,10 @@ from scipy.special import gammaincinv, ndtri
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Ints
+from foldless.honest.held_out import HeldOut, ModelPairs
 from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
-from foldless.honest.refits import HeldOut, ModelPairs, Refits
+from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import SeparationStatistic
 

@@ -26,9 +26,12 @@ class LeaveOneOut:
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any) -> LeaveOneOut:
+    def of(
+        cls, view: LinearView, prior: EffectPrior, groups: Any, sample_weight: Any, stand_in: bool = True
+    ) -> LeaveOneOut:
         """Remove rows, compute the statistic, apply the prior."""
-        return cls.from_removed(remove_rows(view, groups=groups, sample_weight=sample_weight), prior, view.notes)
+        removed = remove_rows(view, groups=groups, sample_weight=sample_weight, stand_in=stand_in)
+        return cls.from_removed(removed, prior, view.notes)
 
     @classmethod
     def from_removed(cls, removed: Removed, prior: EffectPrior, notes: tuple[str, ...]) -> LeaveOneOut:

@@ -2,48 +2,42 @@
 
     folds -> held-out scores (4, N) -> the statistic -> the posterior
 
-A closed form needs a smooth objective. A fit with discrete choices (selected columns, tree splits) has none, and
-leaving out one row at a time would not help: a part of the score that depends on m training rows jointly enters the
-mean of leave-one-out scores m + 1 times, so its variance grows like 1 + m. When a share p of the rows is used for
-training, averaging over splits damps such a part by p^m. With s_m the share of score variance in parts of order m,
-
-    r = sum_m (1 + m) p^m s_m  is the factor on the variance of the mean,    q = sum_m p^m s_m  can be observed:
-
-q is the correlation between repeats of the held-out scores of a row. As q (1 + log q / log p) is concave in the
-orders, Jensen's inequality makes it a bound on r, and it never exceeds 1 / (e p log 1/p): 2.06 for p = 4/5. Only
-scores from the same model are compared, so neither the intercept nor the scale of a model matters.
+A fit with discrete choices (selected columns, tree splits) has no closed form. Known pipelines are fitted all at once
+(`batched`), others by clones.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from foldless import checks, words
 from foldless.checks import Array, Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
-from foldless.honest.design import Bools, Ints
+from foldless.honest.batched import fit_at_once
+from foldless.honest.design import Ints
+from foldless.honest.held_out import HeldOut, statistic_of_refits
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.pairs import Effects, Pairs, pair_differences
+from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
 from foldless.honest.scores import checked_weight
-from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
-from foldless.model.steps import is_estimator, own_probability, own_threshold
+from foldless.model.steps import ends_in_pls, innermost, is_estimator, own_probability, own_threshold
 
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
+Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
+Fit = tuple[Floats, list[str]]  # scores and probabilities of the rows held out (NaN for none), and warnings
 
 
 # ---- The classifier and its rows
@@ -72,7 +66,7 @@ class Training:
         from sklearn.utils.validation import _num_samples
 
         refuse_unfit(estimator)
-        labels = checks.as_labels(y, pos_label=pos_label, classes=estimator.classes_)
+        labels = checks.as_labels(y, pos_label=pos_label, classes=classes_of(estimator))
         (X,) = indexable(X)
         checks.same_length(_num_samples(X), labels.positive.size)
         own = scores_of(estimator, X, labels.positive_label)
@@ -107,8 +101,8 @@ class Training:
     @property
     def threshold(self) -> float:
         """The classifier's own threshold, in units of its scores."""
-        flipped = bool(self.labels.positive_label != np.asarray(self.estimator.classes_).tolist()[1])
-        if not hasattr(self.estimator, "decision_function"):
+        flipped = bool(self.labels.positive_label != classes_of(self.estimator)[1])
+        if not (ends_in_pls(self.estimator) or hasattr(self.estimator, "decision_function")):
             own = own_probability(self.estimator)
             return 1 - own if flipped else own
         own = own_threshold(self.estimator)
@@ -128,18 +122,10 @@ class Training:
             )
         return min(FOLDS, fewest // 2)
 
-    def splits(self) -> list[tuple[Ints, Ints]]:
+    def splits(self) -> list[Split]:
         """Rows to train on and to hold out: all folds of the first repeat, then of the next."""
-        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-
-        kind = StratifiedKFold if self.groups is None else StratifiedGroupKFold
-        splits = [
-            split
-            for repeat in range(REPEATS)
-            for split in kind(self.folds, shuffle=True, random_state=SEED + repeat).split(
-                self.codes, self.codes, self.groups
-            )
-        ]
+        folds = [self._folds(SEED + repeat) for repeat in range(REPEATS)]
+        splits = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for of in folds for k in range(self.folds)]
         trained = all(self._both_classes(train) for train, _ in splits)
         if not (trained and any(self._both_classes(test) for _, test in splits)):
             raise InputError(
@@ -148,8 +134,31 @@ class Training:
             )
         return splits
 
+    def _folds(self, seed: int) -> Ints:
+        """The fold of every row, as scikit-learn's StratifiedKFold and StratifiedGroupKFold deal them."""
+        if self.groups is None:
+            return stratified(self.codes, self.folds, seed)
+        from sklearn.model_selection import StratifiedGroupKFold
+
+        fold = np.empty(self.codes.size, dtype=np.intp)
+        dealt = StratifiedGroupKFold(self.folds, shuffle=True, random_state=seed)
+        for k, (_, test) in enumerate(dealt.split(self.codes, self.codes, self.groups)):
+            fold[test] = k
+        return fold
+
     def _both_classes(self, rows: Ints) -> bool:
         return bool(0 < np.count_nonzero(self.labels.positive[rows]) < rows.size)
+
+
+def stratified(codes: Ints, folds: int, seed: int) -> Ints:
+    """Folds of ``StratifiedKFold(folds, shuffle=True, random_state=seed)``, without its checks, which take long."""
+    rng, fold, late = np.random.RandomState(seed), np.empty(codes.size, dtype=np.intp), codes != codes[0]
+    dealt = np.sort(late)
+    for which in (False, True):  # classes are dealt in the order in which they appear
+        places = np.repeat(np.arange(folds), [np.count_nonzero(dealt[k::folds] == which) for k in range(folds)])
+        rng.shuffle(places)
+        fold[late == which] = places
+    return fold
 
 
 def refuse_unfit(estimator: Any) -> None:
@@ -173,11 +182,13 @@ def refuse_unfit(estimator: Any) -> None:
             f"this {name} cannot be cloned, so it cannot be refitted ({reason}): pass held-out scores to "
             f"auc_posterior_from_scores."
         ) from err
-    if len(getattr(estimator, "classes_", ())) != 2:
+    if len(classes_of(estimator)) != 2:
         raise EstimatorError(
-            f"method 'refit' is for classifiers of two classes, and this {name} has "
-            f"{len(getattr(estimator, 'classes_', ()))}: fit one class against the rest, estimator.fit(X, y == label)."
+            f"method 'refit' is for classifiers of two classes, and this {name} has {len(classes_of(estimator))}: fit "
+            f"one class against the rest, estimator.fit(X, y == label)."
         )
+    if ends_in_pls(estimator) and len(innermost(estimator).coef_) != 1:
+        raise EstimatorError("this PLSRegression has more than one target: fit it on one, the class as 0 or 1.")
     _refuse_frozen(estimator, name)
 
 
@@ -192,11 +203,18 @@ def _refuse_frozen(estimator: Any, name: str) -> None:
             )
 
 
+def classes_of(model: Any) -> list[Any]:
+    """The labels that a classifier knows, 0 and 1 for PLS-DA; none for a regressor of another kind."""
+    return [0, 1] if ends_in_pls(model) else np.asarray(getattr(model, "classes_", ())).tolist()
+
+
 def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
-    """Scores towards the positive class: decision_function, else the probability of that class."""
+    """Scores towards the positive class: decision_function, else its probability; the prediction - 1/2 of PLS-DA."""
     name = type(model).__name__
     try:
-        if hasattr(model, "decision_function"):
+        if ends_in_pls(model):
+            scores = (1.0 if positive_label == 1 else -1.0) * (np.ravel(model.predict(X)) - 0.5)
+        elif hasattr(model, "decision_function"):
             sign = 1.0 if model.classes_[1] == positive_label else -1.0
             scores = sign * np.asarray(model.decision_function(X), dtype=np.float64)
         elif hasattr(model, "predict_proba"):
@@ -214,110 +232,12 @@ def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
 # ---- The refits
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Scores of all rows by models that were not trained on them.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (R, N)
-        One score per row in every repeat.
-    fold : ndarray of int, shape (R, N)
-        Rows with the same number were scored by the same model.
-    positive : ndarray of bool, shape (N,)
-    share : float
-        p, the share of the rows that each model was trained on.
-    warned : tuple of str
-        One warning text for each fit that raised any.
-    probabilities : ndarray of shape (R, N), or None
-        Probabilities of the positive class, where the classifier has them.
-    """
-
-    scores: Floats
-    fold: Ints
-    positive: Bools
-    share: float
-    warned: tuple[str, ...] = ()
-    probabilities: Floats | None = None
-
-    @property
-    def fits(self) -> int:
-        """How often the classifier was fitted."""
-        return int(self.fold.max()) + 1
-
-    @cached_property
-    def deviations(self) -> Floats:
-        """The scores about the class means of each repeat."""
-        return self.scores - np.where(self.positive, *(self._class_means(k) for k in (True, False)))
-
-    @cached_property
-    def agreement(self) -> float:
-        """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
-        off = self.deviations
-        square = float(np.sum(off**2))
-        if square == 0:
-            return 1.0
-        repeats = len(off)
-        return float(np.clip((np.sum(off.sum(axis=0) ** 2) / square - 1) / (repeats - 1), 0.0, 1.0))
-
-    def _class_means(self, k: bool) -> Floats:
-        return np.asarray(self.scores[:, self.positive == k].mean(axis=1, keepdims=True))
-
-    @property
-    def noise_factor(self) -> float:
-        """The bound on r; its largest value if the models agree so little that the bound would fall again."""
-        q, p = max(self.agreement, np.exp(-1) / self.share), self.share
-        return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
-
-    @property
-    def signal_share(self) -> float:
-        """Share of the variance of the scores that is not training noise, if all of that noise is of order 1."""
-        return max(0.0, (self.agreement - self.share) / (1 - self.share))
-
-    @property
-    def growth(self) -> float:
-        """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
-
-        delta^2 is proportional to the signal share s, and s / (1 - s) to the number of rows. The ratio is 1 if the
-        models agree and sqrt(1 / p) if they have nothing in common.
-        """
-        return float(np.sqrt(1 / (self.share + (1 - self.share) * self.signal_share)))
-
-    @cached_property
-    def variances(self) -> tuple[float, float]:
-        """Within-class variances (v0, v1) of the scores from one model, pooled over the models."""
-        return _within(self.scores, self.fold, ~self.positive), _within(self.scores, self.fold, self.positive)
-
-    def less(self, other: HeldOut) -> HeldOut:
-        """The difference of the scores of two classifiers on the same splits, each in units of its own spread."""
-        first, second = (each.scores / np.sqrt(np.mean(each.deviations**2)) for each in (self, other))
-        return replace(self, scores=first - second)
-
-    def per_row(self) -> Floats:
-        """One score per row: the mean over repeats, rescaled within each class to the spread of one model's scores."""
-        mean = self.scores.mean(axis=0)
-        for half, variance in zip((~self.positive, self.positive), self.variances, strict=True):
-            centre, own = mean[half].mean(), float(mean[half].var(ddof=1))
-            mean[half] = centre + (mean[half] - centre) * (np.sqrt(variance / own) if own > 0 else 0.0)
-        return np.asarray(mean)
-
-
-def _within(scores: Floats, fold: Ints, rows: Bools) -> float:
-    values, model = scores[:, rows].ravel(), fold[:, rows].ravel()
-    count = np.bincount(model)
-    means = np.bincount(model, weights=values) / np.maximum(count, 1)
-    return float(np.sum((values - means[model]) ** 2) / np.sum(np.maximum(count - 1, 0)))
-
-
 def hold_out(training: Training, n_jobs: int | None = None, progress: Progress | None = None) -> HeldOut:
     """Refit the classifier without each fold, and score the rows of that fold."""
-    from sklearn.utils.parallel import Parallel, delayed
-
     splits, size = training.splits(), training.y.size
     scores, fold = np.empty((2, REPEATS, size)), np.empty((REPEATS, size), dtype=np.intp)
     warned: list[str] = []
-    tasks = (delayed(_refit_and_score)(training, SEED + k, *split) for k, split in enumerate(splits))
-    for k, (held_out, texts) in enumerate(Parallel(n_jobs=n_jobs, return_as="generator")(tasks)):
+    for k, (held_out, texts) in enumerate(_fits(training, splits, n_jobs)):
         repeat, rows = k // training.folds, splits[k][1]
         scores[:, repeat, rows], fold[repeat, rows] = held_out, k
         warned += texts[:1]
@@ -327,7 +247,21 @@ def hold_out(training: Training, n_jobs: int | None = None, progress: Progress |
     return HeldOut(scores[0], fold, training.labels.positive, 1 - 1 / training.folds, tuple(warned), probabilities)
 
 
-def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> tuple[Floats, list[str]]:
+def _fits(training: Training, splits: list[Split], n_jobs: int | None) -> Iterator[Fit]:
+    """The fits in their order: at once where that is known to give the same, of clones where it is not."""
+    from sklearn.utils.parallel import Parallel, delayed
+
+    held_out = [rows for _, rows in splits]
+    batch = fit_at_once(training.estimator, training.X, training.labels, training.own, training.weight, held_out)
+    scores, left = (None, np.ones(len(splits), dtype=bool)) if batch is None else batch
+    clones = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_refit_and_score)(training, SEED + k, *splits[k]) for k in np.flatnonzero(left)
+    )
+    for k, rows in enumerate(held_out):
+        yield next(clones) if scores is None or left[k] else (scores[:, k, rows], [])
+
+
+def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> Fit:
     """Scores and probabilities (NaN where there are none) of the held-out rows, and the warnings of the fit."""
     from sklearn.utils import _safe_indexing
 
@@ -362,96 +296,6 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
         raise EstimatorError(
             f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows: {reason}"
         ) from err
-
-
-# ---- From held-out scores to the statistic
-
-
-@dataclass(frozen=True, eq=False)
-class ModelPairs:
-    """Pairs of a positive and a negative row that were held out together, so that one model scored both.
-
-    `models` holds the pairs, the positive rows and the negative rows of every model that scored rows of both classes.
-    """
-
-    positive: Bools
-    models: tuple[tuple[Pairs, Ints, Ints], ...]
-
-    @classmethod
-    def of(cls, held: HeldOut, repeats: Iterable[int] | None = None) -> ModelPairs:
-        """The pairs of the given repeats, or of all repeats if None."""
-        parts = []
-        for repeat in range(len(held.scores)) if repeats is None else repeats:
-            z, fold = held.scores[repeat], held.fold[repeat]
-            for inside in (fold == model for model in np.unique(fold)):
-                rows1, rows0 = np.flatnonzero(inside & held.positive), np.flatnonzero(inside & ~held.positive)
-                if rows1.size and rows0.size:
-                    parts.append((_pairs_of(z[rows1], z[rows0]), rows1, rows0))
-        return cls(held.positive, tuple(parts))
-
-    @cached_property
-    def count(self) -> Floats:
-        """Number of pairs that each row is part of."""
-        return self._summed(lambda pairs: Effects(np.ones(pairs.score1.size), np.ones(pairs.score0.size), 1.0))
-
-    @property
-    def rows(self) -> tuple[Ints, Ints]:
-        """Positive and negative rows that are part of some pair."""
-        seen = self.count > 0
-        return np.flatnonzero(seen & self.positive), np.flatnonzero(seen & ~self.positive)
-
-    def ranks(self) -> Effects:
-        """Whether a pair is in the right order; ties count half."""
-        return self._effects(Pairs.ranks)
-
-    def _effects(self, of_model: Callable[[Pairs], Effects]) -> Effects:
-        sums, (rows1, rows0) = self._summed(of_model), self.rows
-        by1, by0 = (sums[rows] / self.count[rows] for rows in (rows1, rows0))
-        return Effects(by1, by0, float(sums[rows1].sum() / self.count[rows1].sum()))
-
-    def _summed(self, of_model: Callable[[Pairs], Effects]) -> Floats:
-        """Sum over the pairs of each row."""
-        sums = np.zeros(self.positive.size)
-        for pairs, rows1, rows0 in self.models:
-            effects = of_model(pairs)
-            sums[rows1] += rows0.size * effects.by_row1
-            sums[rows0] += rows1.size * effects.by_row0
-        return sums
-
-
-EVERY_PAIR = 1 << 20  # up to this many pairs, scores that only rounding separates tie
-
-
-def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
-    if score1.size * score0.size > EVERY_PAIR:
-        return Pairs.of_scores(score1, score0)
-    return Pairs.of_differences(pair_differences(score1[:, None], score0))
-
-
-def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> SeparationStatistic:
-    """The statistic of held-out scores, as in `statistic_of_removed`, with r from the agreement of the models.
-
-    Rows are compared only within a model. The variance between repeats, divided by their number, is added to account
-    for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
-    """
-    pairs = ModelPairs.of(held)
-    ranks, (rows1, rows0) = pairs.ranks(), pairs.rows
-    codes = None if groups is None else (groups[rows1], groups[rows0])
-    statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, held.noise_factor - 1)
-    repeats = [ModelPairs.of(held, [k]).ranks().mean for k in range(len(held.scores))]
-    of_splits = float(np.var(repeats, ddof=1)) / len(repeats)
-    own = ranks.mean * (1 - ranks.mean)
-    if own == 0:
-        return statistic
-    return _grown(replace(statistic, trials=1 / (1 / statistic.trials + of_splits / own)), held.growth)
-
-
-def _grown(statistic: SeparationStatistic, growth: float) -> SeparationStatistic:
-    """The statistic of fits whose separation is `growth` times as large; its relative error stays."""
-    a = statistic.auc
-    grown = float(ndtr(growth * ndtri(a)))
-    stretch = growth * separation_slope(grown) / separation_slope(a)
-    return replace(statistic, auc=grown, trials=statistic.trials * grown * (1 - grown) / (a * (1 - a)) / stretch**2)
 
 
 # ---- The analysis

@@ -9,7 +9,7 @@ import numpy as np
 
 from foldless import checks
 from foldless.checks import Floats
-from foldless.errors import InputError
+from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Bools, Ints
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     from foldless.model.view import LinearView
 
 
-def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = None) -> Removed:
+class NoClosedForm(EstimatorError):
+    """Nothing is known about the training that would give scores without a row, and no stand-in is wanted."""
+
+
+def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = None, stand_in: bool = True) -> Removed:
     """Scores of all rows, and of all pairs of one positive and one negative row, under fits without them.
 
     Nothing is refitted: the shifts follow in closed form from the optimum of the training objective.
@@ -37,6 +41,8 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         Weights given to fit.
     groups : array of shape (N,), optional
         Labels of dependent rows; groups are removed whole.
+    stand_in : bool
+        Whether the nearest ridge regression may stand in for a training that is not known; else `NoClosedForm`.
 
     Returns
     -------
@@ -57,6 +63,8 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
     if streamed:
         raise refuse_surrogate(_named(view))
+    if not stand_in:
+        raise NoClosedForm(f"the training of {_named(view)} has no closed form.")
     problem, match = surrogate_problem(view, weight)
     return removed_from(problem, rows, codes, surrogate_provenance(view, match, _stand_in(view, match)))
 

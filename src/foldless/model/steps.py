@@ -55,6 +55,11 @@ def search_in(estimator: Any) -> Any:
     return search_in(estimator.steps[-1][1]) if "Pipeline" in sklearn_names(estimator) else None
 
 
+def ends_in_pls(estimator: Any) -> bool:
+    """PLS-DA: a PLSRegression, alone or at the end of pipelines and searches, on the targets 0 and 1."""
+    return "PLSRegression" in sklearn_names(innermost(estimator))
+
+
 def saw_y(step: Any) -> bool:
     """True when a fitted step, or one inside it, used the labels (or may have, and can be mapped back)."""
     step = thawed(step)

@@ -24,6 +24,7 @@ from foldless.model.steps import (
     ScaledColumns,
     Steps,
     costly_steps,
+    ends_in_pls,
     flattened,
     is_estimator,
     kind_and_need,
@@ -295,6 +296,10 @@ def why_not_linear(final: Any, name: str) -> str:
     if hasattr(final, "cv_results_"):
         return f"this {name} was run with refit=False and holds no fitted classifier: set refit=True."
     kind = kind_and_need(final)[0]
+    if ends_in_pls(final):
+        return (
+            f"{name} is refitted (method='auto' or 'refit'), or pass its weights as a vector, estimator.coef_.ravel()."
+        )
     if kind == "regressor":
         return f"{EXPECTED}, got the regressor {name}: pass its weights as a vector, estimator.coef_.ravel()."
     if kind == "outlier_detector":

@@ -91,7 +91,8 @@ PAGES: tuple[Made, ...] = (
         ("auc", "in-sample"),
         "Accuracy on real data sets",
         f"{FOLDER} Logistic regression with scikit-learn's default tolerance.",
-        ("accuracy", *DATA, "--splits", "12", "--sizes", "40,80", "--C", "0.01,1,100", "--methods", "loo,in-sample,cv5"),
+        ("accuracy", *DATA, "--splits", "12", "--sizes", "40,80", "--C", "0.01,1,100")
+        + ("--methods", "loo,in-sample,cv5"),
     ),
     Study(
         "accuracy/rivals",

@@ -1,0 +1,319 @@
+"""All fits of a pipeline to parts of the same rows, made at once.
+
+    sums of the columns -> columns as each fit scales and selects them -> one stack of small problems -> scores (M, N)
+
+StandardScaler, VarianceThreshold and univariate selection read nothing but sums over rows, and one product with the
+indicator (M, N) of the training rows gives those of all M fits. What remains is a small L2 problem per fit, or PLS.
+Where rounding could decide a choice (two columns equally good, a constant column), or scikit-learn would raise, the fit
+is `doubtful` and left to scikit-learn itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, expit, fdtrc
+
+from foldless.checks import Floats, Labels
+from foldless.errors import EstimatorError
+from foldless.honest.design import Bools, Ints
+from foldless.honest.families import Loss, Objective, describe
+from foldless.model.steps import flattened
+from foldless.model.view import LinearView, codes_of
+
+CANCELLED = 1e-11  # variance over mean square, below which a variance from sums is mostly rounding
+NEAR, NEAR_TAIL = 1e-12, 1e-9  # relative distances, of scores and of p-values, that rounding may cross
+ITERATIONS, SOLVED = 40, 1e-10  # of Newton's method, and the relative change of scores that ends it
+CLOSE = 0.02  # of a score's sd: how near the fit to all rows has to be to the user's own
+LARGEST = 1 << 25  # entries of a table
+WORTH = 1 << 21  # rows x columns^2 of one fit: beyond it, scikit-learn's solvers are as fast
+
+
+# ---- The columns of all fits
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums of the columns over the training rows of M fits.
+
+    `X` (N, P) is the table about its means, for accurate differences of squares; `inside` (M, N) is 1 for training
+    rows; `counts` (2, M, 1) and `totals` (2, M, P) are by class, `n` is (M, 1), all others (M, P). `unsafe` columns are
+    (nearly) constant and not zero: their variance, here or in scikit-learn, is mostly rounding.
+    """
+
+    X: Floats
+    positive: Bools
+    inside: Floats
+    counts: Floats
+    n: Floats
+    totals: Floats
+    mean: Floats
+    variance: Floats
+    constant: Bools
+    unsafe: Bools
+
+    @classmethod
+    def of(cls, table: Floats, positive: Bools, inside: Floats) -> Sums:
+        """All sums, by a few products of matrices."""
+        X, halves = table - table.mean(axis=0), (~positive, positive)
+        counts = np.stack([inside @ half for half in halves])[:, :, None]
+        totals, n = np.stack([inside[:, half] @ X[half] for half in halves]), counts.sum(axis=0)
+        mean, squares = totals.sum(axis=0) / n, inside @ np.square(X) / n
+        variance = squares - mean**2
+        nearly = variance <= CANCELLED * squares
+        constant = nearly.copy()
+        for m in np.flatnonzero(nearly.any(axis=1)):
+            constant[m, nearly[m]] = np.ptp(table[inside[m] > 0][:, nearly[m]], axis=0) == 0
+        unsafe = nearly & (inside @ (table != 0) > 0) if nearly.any() else nearly
+        variance = np.where(constant, 0.0, np.maximum(variance, 0.0))
+        return cls(X, positive, inside, counts, n, totals, mean, variance, constant, unsafe)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The columns as each of M fits sees them: (X - shift) * factor, of those that are kept."""
+
+    sums: Sums
+    shift: Floats
+    factor: Floats
+    kept: Bools
+    doubtful: Bools
+
+    def keep(self, chosen: Bools, doubtful: Bools) -> Seen:
+        """Only the chosen columns; a fit without any is left to scikit-learn, which refuses it."""
+        kept = self.kept & chosen
+        return replace(self, kept=kept, doubtful=self.doubtful | doubtful | ~kept.any(axis=1))
+
+    def scaled(self, ddof: int) -> Seen:
+        """Columns of standard deviation 1; constant ones stay as they are."""
+        variance = self.sums.variance * (self.sums.n / (self.sums.n - ddof))
+        factor = np.where(self.sums.constant, self.factor, 1 / np.sqrt(_nonzero(variance)))
+        return replace(self, factor=factor, doubtful=self.doubtful | np.any(self.sums.unsafe & self.kept, axis=1))
+
+    def values(self) -> Floats:
+        """The kept columns of every fit, (M, K, N), padded by columns of zeros."""
+        width = int(self.kept.sum(axis=1).max())
+        places = np.argsort(~self.kept, axis=1, kind="stable")[:, :width]
+        factor = np.take_along_axis(np.where(self.kept, self.factor, 0.0), places, axis=1)
+        shift = np.take_along_axis(self.shift, places, axis=1)
+        return np.asarray((self.sums.X.T[places] - shift[:, :, None]) * factor[:, :, None])
+
+
+def _nonzero(scale: Floats) -> Floats:
+    return np.where(scale > 0, scale, 1.0)
+
+
+# ---- Steps that scale and select columns
+
+
+def _standardised(seen: Seen, step: Any) -> Seen:
+    shifted = replace(seen, shift=seen.sums.mean if step.with_mean else seen.shift)
+    return shifted.scaled(ddof=0) if step.with_std else shifted
+
+
+def _varied(seen: Seen, step: Any) -> Seen:
+    variance = seen.sums.variance * seen.factor**2
+    near = np.abs(variance - step.threshold) < NEAR_TAIL * step.threshold
+    return seen.keep(variance > step.threshold, np.any(near & seen.kept, axis=1))
+
+
+Ranking = tuple[Floats, Floats, Callable[[], Floats]]  # scores (M, P), their possible errors, and p-values
+Choice = tuple[Bools, Bools]  # the chosen columns (M, P), and the fits whose choice rounding may decide
+
+
+def _by_f(seen: Seen) -> Ranking:
+    """F of the analysis of variance of two classes; neither shift nor factor matters, except to rounding."""
+    s = seen.sums
+    (n0, n1), (mean0, mean1) = s.counts, s.totals / s.counts
+    between = n0 * n1 / s.n * (mean1 - mean0) ** 2
+    within = np.maximum(s.n * s.variance - between, 0.0)
+    with np.errstate(all="ignore"):  # 0 / 0 of constant columns, which rank last
+        F = np.where(s.constant, -1.0, between / within * (s.n - 2))
+        error = np.where(s.constant, NEAR, NEAR * F * s.n * (s.variance + (s.mean - seen.shift) ** 2) / within)
+    return F, error, lambda: np.where(s.constant, np.inf, fdtrc(1, s.n - 2, F))
+
+
+def _by_chi2(seen: Seen) -> Ranking:
+    """Chi-squared between the classes and the sums of the columns."""
+    s, observed = seen.sums, (seen.sums.totals - seen.sums.counts * seen.shift) * seen.factor
+    total = observed.sum(axis=0)
+    empty = ~(total > NEAR * s.n * seen.factor)
+    expected = s.counts / s.n * np.where(empty, 1.0, total)
+    scores = np.where(empty, -1.0, np.sum((observed - expected) ** 2 / expected, axis=0))
+    if np.any((s.X.min(axis=0) - seen.shift) * seen.factor < -NEAR):  # scikit-learn refuses negative numbers
+        scores = np.full_like(scores, np.nan)
+    return scores, NEAR * np.abs(scores), lambda: np.where(empty, np.inf, chdtrc(1, scores))
+
+
+def _best(seen: Seen, ranking: Ranking, k: Ints) -> Choice:
+    """The k columns (M,) with the largest scores."""
+    scores, error, _ = ranking
+    order, width = np.argsort(np.where(seen.kept, scores, -np.inf), axis=1, kind="stable"), scores.shape[1]
+    chosen = np.empty(scores.shape, dtype=bool)
+    np.put_along_axis(chosen, order, np.arange(width) >= width - k[:, None], axis=1)
+    with np.errstate(invalid="ignore"):  # infinite scores with infinite errors are doubtful
+        worst = np.min(np.where(chosen, scores - error, np.inf), axis=1)
+        next_best = np.max(np.where(seen.kept & ~chosen, scores + error, -np.inf), axis=1)
+    return chosen, ~(worst > next_best)
+
+
+def _k_best(seen: Seen, step: Any, ranking: Ranking) -> Choice:
+    width = seen.kept.sum(axis=1)
+    return _best(seen, ranking, width if step.k == "all" else np.minimum(step.k, width))
+
+
+def _percentile(seen: Seen, step: Any, ranking: Ranking) -> Choice:
+    """As many columns as lie above the percentile, which is interpolated between scores."""
+    width = seen.kept.sum(axis=1)
+    place = (width - 1) * ((100 - step.percentile) / 100)
+    above, on_a_score = width - 1 - np.floor(place).astype(np.intp), place == np.floor(place)
+    tied = on_a_score & ((width * step.percentile / 100).astype(np.intp) > above)
+    chosen, doubtful = _best(seen, ranking, above + tied)
+    return chosen, doubtful | (~on_a_score & (np.abs(place - np.round(place)) < NEAR_TAIL))
+
+
+def _fpr(seen: Seen, step: Any, ranking: Ranking) -> Choice:
+    tail = ranking[2]()
+    return tail < step.alpha, np.any((np.abs(tail - step.alpha) <= NEAR_TAIL * step.alpha) & seen.kept, axis=1)
+
+
+def _fdr(seen: Seen, step: Any, ranking: Ranking) -> Choice:
+    """Benjamini and Hochberg: all columns up to the last whose p-value is below its share of alpha."""
+    tail = np.where(seen.kept, ranking[2](), np.inf)
+    ordered = np.sort(tail, axis=1)
+    limit = step.alpha / seen.kept.sum(axis=1, keepdims=True) * np.arange(1, tail.shape[1] + 1)
+    last = np.max(np.where(ordered <= limit, ordered, -np.inf), axis=1, keepdims=True)
+    return tail <= last, np.any(np.abs(ordered - limit) <= NEAR_TAIL * limit, axis=1)
+
+
+CHOICES = {"SelectKBest": _k_best, "SelectPercentile": _percentile, "SelectFpr": _fpr, "SelectFdr": _fdr}
+RANKINGS = {"f_classif": _by_f, "chi2": _by_chi2}
+
+
+def _selected(seen: Seen, step: Any) -> Seen | None:
+    rank = RANKINGS.get(step.score_func.__name__) if _from_sklearn(step.score_func) else None
+    if rank is None:
+        return None
+    chosen, doubtful = CHOICES[type(step).__name__](seen, step, rank(seen))
+    return seen.keep(chosen, doubtful | np.any(seen.sums.unsafe & seen.kept, axis=1))
+
+
+Step = Callable[[Seen, Any], Seen | None]
+OTHERS: dict[str, Step] = {"StandardScaler": _standardised, "VarianceThreshold": _varied}
+STEPS = OTHERS | dict.fromkeys(CHOICES, _selected)
+
+
+# ---- The last step: an L2 problem, or PLS
+
+Scored = tuple[Floats, Bools]  # scores of all rows in every fit (M, N), and which fits are doubtful
+
+
+def l2_scores(seen: Seen, objective: Objective) -> Scored | None:
+    """Scores at the optimum of  lam/2 |w|^2 + sum over the training rows of the loss."""
+    if objective.free_intercept:  # takes up any shift
+        seen = replace(seen, shift=seen.sums.mean)
+    widest, rows = int(seen.kept.sum(axis=1).max()), seen.sums.positive.size
+    if not objective.lam > 0 or rows * widest**2 > WORTH:
+        return None
+    J = seen.values()
+    constant = 1.0 if objective.free_intercept else objective.constant
+    lam = np.append(np.full(J.shape[1], objective.lam), 0.0 if objective.free_intercept else objective.lam)
+    J = np.concatenate([J, np.full((len(J), 1, rows), constant)], axis=1)
+    loss = objective.loss
+    scores, solved = minimised(J, type(loss)(loss.target, loss.weight * seen.sums.inside), lam)
+    return scores, seen.doubtful | ~solved
+
+
+def minimised(J: Floats, loss: Loss, lam: Floats) -> tuple[Floats, Bools]:
+    """Scores (M, N) of M problems with columns J (M, K, N) by Newton's method, and which of them were solved."""
+    coef, z, diagonal = np.zeros(J.shape[:2]), np.zeros((J.shape[0], J.shape[2])), np.arange(J.shape[1])
+    solved = np.zeros(len(J), dtype=bool)
+    with np.errstate(all="ignore"):  # a problem that diverges is not solved
+        for _ in range(ITERATIONS):
+            slope = np.matmul(J, loss.gradient(z)[:, :, None])[:, :, 0] + lam * coef
+            H = np.matmul(J * loss.curvature(z)[:, None, :], J.transpose(0, 2, 1))
+            H[:, diagonal, diagonal] += lam + np.finfo(float).tiny
+            coef = coef - np.linalg.solve(H, slope[:, :, None])[:, :, 0]
+            before, z = z, np.matmul(coef[:, None, :], J)[:, 0]
+            solved = np.max(np.abs(z - before), axis=1) <= SOLVED * (1 + np.max(np.abs(z), axis=1))
+            if solved.all():
+                break
+    return z, solved
+
+
+def pls_scores(seen: Seen, components: int, scale: bool) -> Scored:
+    """Predictions of PLSRegression on 0 and 1, less one half: components X X' r of the residuals r, made orthogonal."""
+    seen, s = seen.scaled(ddof=1) if scale else seen, seen.sums
+    factor, share = np.where(seen.kept, seen.factor, 0.0), s.counts[1] / s.n
+    residual = (s.positive - share) * s.inside
+    enough, doubtful = NEAR * np.sum(residual**2, axis=1), seen.doubtful | (seen.kept.sum(axis=1) < components)
+    scores, before = np.broadcast_to(share - 0.5, residual.shape), list[Floats]()
+    for _ in range(components):
+        doubtful = doubtful | ~(np.sum(residual**2, axis=1) > enough)
+        w = (residual @ s.X - residual.sum(axis=1, keepdims=True) * s.mean) * factor
+        v = w / _nonzero(np.linalg.norm(w, axis=1, keepdims=True)) * factor
+        t = v @ s.X.T - np.sum(v * s.mean, axis=1, keepdims=True)
+        for other in before * 2:  # the second time takes off what rounding left
+            t = t - other * np.sum(other * t * s.inside, axis=1, keepdims=True)
+        t = t / np.sqrt(_nonzero(np.sum(t**2 * s.inside, axis=1, keepdims=True)))
+        before.append(t)
+        part = t * np.sum(t * residual, axis=1, keepdims=True)
+        scores, residual = scores + part, residual - part * s.inside
+    return scores, doubtful
+
+
+# ---- The whole pipeline
+
+
+def fit_at_once(
+    estimator: Any, X: Any, labels: Labels, own: Floats, weight: Floats | None, held_out: list[Ints]
+) -> Scored | None:
+    """Scores and probabilities (NaN for none) without each of M sets of rows, (2, M, N), and the doubtful fits.
+
+    None if the fits cannot be made at once. One more, to all rows, is compared with `own`, the scores of the user's
+    fit: a pipeline that was not understood is found out.
+    """
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "iuf" or X.dtype.itemsize < 8 or X.size > LARGEST:
+        return None
+    *steps, (_, final) = flattened("", estimator)
+    known = all(type(step).__name__ in STEPS and _from_sklearn(type(step)) for _, step in steps)
+    if not known or not _from_sklearn(type(final)):
+        return None
+    inside, shape = np.ones((len(held_out) + 1, len(X))), (len(held_out) + 1, X.shape[1])
+    for m, rows in enumerate(held_out):
+        inside[m, rows] = 0.0
+    table, kept = X.astype(np.float64), np.ones(shape, dtype=bool)
+    sums, shift = Sums.of(table, labels.positive, inside), np.broadcast_to(-table.mean(axis=0), shape)
+    seen: Seen | None = Seen(sums, shift, np.ones(shape), kept, np.zeros(len(inside), dtype=bool))
+    for _, step in steps:
+        seen = None if seen is None else STEPS[type(step).__name__](seen, step)
+    scored = None if seen is None else _scored(seen, final, labels, weight)
+    if scored is None or scored[1][-1] or not np.max(np.abs(scored[0][-1] - own)) <= CLOSE * np.std(own):
+        return None
+    scores, doubtful = scored[0][:-1], scored[1][:-1]
+    return np.stack([scores, expit(scores) if hasattr(final, "predict_proba") else np.nan * scores]), doubtful
+
+
+def _scored(seen: Seen, final: Any, labels: Labels, weight: Floats | None) -> Scored | None:
+    """Scores by the last step; None if it is not known, stopped early, or balances its classes."""
+    if type(final).__name__ == "PLSRegression" and weight is None:
+        return pls_scores(seen, final.n_components, final.scale)
+    balanced = getattr(final, "class_weight", None) == "balanced"  # weights that change from fit to fit
+    made = getattr(final, "n_iter_", None)
+    stopped = made is not None and np.max(made) >= (getattr(final, "max_iter", None) or np.inf)
+    if type(final).__name__ not in ("LogisticRegression", "RidgeClassifier", "LinearSVC") or balanced or stopped:
+        return None
+    coef = np.atleast_2d(final.coef_)
+    view = LinearView(np.zeros((labels.positive.size, coef.shape[1])), *codes_of(labels), coef, np.zeros(1), final)
+    with suppress(EstimatorError):  # no penalty: left to scikit-learn
+        objective = describe(view, weight)
+        return None if objective is None else l2_scores(seen, objective)
+    return None
+
+
+def _from_sklearn(what: Any) -> bool:
+    return str(what.__module__).startswith("sklearn.")

@@ -1,0 +1,208 @@
+"""Scores of all rows by models that were not trained on them, and the statistic that they lead to.
+
+Leaving out one row at a time would not help fits with discrete choices: a part of the score that depends on m training
+rows jointly enters the mean of leave-one-out scores m + 1 times, so its variance grows like 1 + m. When a share p of
+the rows is used for training, averaging over splits damps such a part by p^m. With s_m the share of score variance in
+parts of order m,
+
+    r = sum_m (1 + m) p^m s_m  is the factor on the variance of the mean,    q = sum_m p^m s_m  can be observed:
+
+q is the correlation between repeats of the held-out scores of a row. As q (1 + log q / log p) is concave in the
+orders, Jensen's inequality makes it a bound on r, and it never exceeds 1 / (e p log 1/p): 2.06 for p = 4/5. Only
+scores from the same model are compared, so neither the intercept nor the scale of a model matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from foldless.checks import Floats
+from foldless.honest.design import Bools, Ints
+from foldless.honest.pairs import Effects, Pairs, pair_differences
+from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Scores of all rows by models that were not trained on them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (R, N)
+        One score per row in every repeat.
+    fold : ndarray of int, shape (R, N)
+        Rows with the same number were scored by the same model.
+    positive : ndarray of bool, shape (N,)
+    share : float
+        p, the share of the rows that each model was trained on.
+    warned : tuple of str
+        One warning text for each fit that raised any.
+    probabilities : ndarray of shape (R, N), or None
+        Probabilities of the positive class, where the classifier has them.
+    """
+
+    scores: Floats
+    fold: Ints
+    positive: Bools
+    share: float
+    warned: tuple[str, ...] = ()
+    probabilities: Floats | None = None
+
+    @property
+    def fits(self) -> int:
+        """How often the classifier was fitted."""
+        return int(self.fold.max()) + 1
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """The scores about the class means of each repeat."""
+        return self.scores - np.where(self.positive, *(self._class_means(k) for k in (True, False)))
+
+    @cached_property
+    def agreement(self) -> float:
+        """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
+        off = self.deviations
+        square = float(np.sum(off**2))
+        if square == 0:
+            return 1.0
+        repeats = len(off)
+        return float(np.clip((np.sum(off.sum(axis=0) ** 2) / square - 1) / (repeats - 1), 0.0, 1.0))
+
+    def _class_means(self, k: bool) -> Floats:
+        return np.asarray(self.scores[:, self.positive == k].mean(axis=1, keepdims=True))
+
+    @property
+    def noise_factor(self) -> float:
+        """The bound on r; its largest value if the models agree so little that the bound would fall again."""
+        q, p = max(self.agreement, np.exp(-1) / self.share), self.share
+        return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
+
+    @property
+    def signal_share(self) -> float:
+        """Share of the variance of the scores that is not training noise, if all of that noise is of order 1."""
+        return max(0.0, (self.agreement - self.share) / (1 - self.share))
+
+    @property
+    def growth(self) -> float:
+        """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
+
+        delta^2 is proportional to the signal share s, and s / (1 - s) to the number of rows. The ratio is 1 if the
+        models agree and sqrt(1 / p) if they have nothing in common.
+        """
+        return float(np.sqrt(1 / (self.share + (1 - self.share) * self.signal_share)))
+
+    @cached_property
+    def variances(self) -> tuple[float, float]:
+        """Within-class variances (v0, v1) of the scores from one model, pooled over the models."""
+        return _within(self.scores, self.fold, ~self.positive), _within(self.scores, self.fold, self.positive)
+
+    def less(self, other: HeldOut) -> HeldOut:
+        """The difference of the scores of two classifiers on the same splits, each in units of its own spread."""
+        first, second = (each.scores / np.sqrt(np.mean(each.deviations**2)) for each in (self, other))
+        return replace(self, scores=first - second)
+
+    def per_row(self) -> Floats:
+        """One score per row: the mean over repeats, rescaled within each class to the spread of one model's scores."""
+        mean = self.scores.mean(axis=0)
+        for half, variance in zip((~self.positive, self.positive), self.variances, strict=True):
+            centre, own = mean[half].mean(), float(mean[half].var(ddof=1))
+            mean[half] = centre + (mean[half] - centre) * (np.sqrt(variance / own) if own > 0 else 0.0)
+        return np.asarray(mean)
+
+
+def _within(scores: Floats, fold: Ints, rows: Bools) -> float:
+    values, model = scores[:, rows].ravel(), fold[:, rows].ravel()
+    count = np.bincount(model)
+    means = np.bincount(model, weights=values) / np.maximum(count, 1)
+    return float(np.sum((values - means[model]) ** 2) / np.sum(np.maximum(count - 1, 0)))
+
+
+# ---- From held-out scores to the statistic
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPairs:
+    """Pairs of a positive and a negative row that were held out together, so that one model scored both.
+
+    `models` holds the pairs, the positive rows and the negative rows of every model that scored rows of both classes.
+    """
+
+    positive: Bools
+    models: tuple[tuple[Pairs, Ints, Ints], ...]
+
+    @classmethod
+    def of(cls, held: HeldOut, repeats: Iterable[int] | None = None) -> ModelPairs:
+        """The pairs of the given repeats, or of all repeats if None."""
+        parts = []
+        for repeat in range(len(held.scores)) if repeats is None else repeats:
+            z, fold = held.scores[repeat], held.fold[repeat]
+            for inside in (fold == model for model in np.unique(fold)):
+                rows1, rows0 = np.flatnonzero(inside & held.positive), np.flatnonzero(inside & ~held.positive)
+                if rows1.size and rows0.size:
+                    parts.append((_pairs_of(z[rows1], z[rows0]), rows1, rows0))
+        return cls(held.positive, tuple(parts))
+
+    @cached_property
+    def count(self) -> Floats:
+        """Number of pairs that each row is part of."""
+        count = np.zeros(self.positive.size)
+        for _, rows1, rows0 in self.models:
+            count[rows1] += rows0.size
+            count[rows0] += rows1.size
+        return count
+
+    @property
+    def rows(self) -> tuple[Ints, Ints]:
+        """Positive and negative rows that are part of some pair."""
+        seen = self.count > 0
+        return np.flatnonzero(seen & self.positive), np.flatnonzero(seen & ~self.positive)
+
+    def ranks(self) -> Effects:
+        """Whether a pair is in the right order; ties count half."""
+        sums, (rows1, rows0) = np.zeros(self.positive.size), self.rows
+        for pairs, at1, at0 in self.models:
+            effects = pairs.ranks()
+            sums[at1] += at0.size * effects.by_row1
+            sums[at0] += at1.size * effects.by_row0
+        by1, by0 = (sums[rows] / self.count[rows] for rows in (rows1, rows0))
+        return Effects(by1, by0, float(sums[rows1].sum() / self.count[rows1].sum()))
+
+
+EVERY_PAIR = 1 << 20  # up to this many pairs, scores that only rounding separates tie
+
+
+def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
+    if score1.size * score0.size > EVERY_PAIR:
+        return Pairs.of_scores(score1, score0)
+    return Pairs(score1, score0, pair_differences(score1[:, None], score0))
+
+
+def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> SeparationStatistic:
+    """The statistic of held-out scores, as in `statistic_of_removed`, with r from the agreement of the models.
+
+    Rows are compared only within a model. The variance between repeats, divided by their number, is added to account
+    for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
+    """
+    per_repeat = [ModelPairs.of(held, [k]) for k in range(len(held.scores))]
+    pairs = ModelPairs(held.positive, tuple(model for each in per_repeat for model in each.models))
+    ranks, (rows1, rows0) = pairs.ranks(), pairs.rows
+    codes = None if groups is None else (groups[rows1], groups[rows0])
+    statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, held.noise_factor - 1)
+    of_splits = float(np.var([each.ranks().mean for each in per_repeat], ddof=1)) / len(per_repeat)
+    own = ranks.mean * (1 - ranks.mean)
+    if own == 0:
+        return statistic
+    return _grown(replace(statistic, trials=1 / (1 / statistic.trials + of_splits / own)), held.growth)
+
+
+def _grown(statistic: SeparationStatistic, growth: float) -> SeparationStatistic:
+    """The statistic of fits whose separation is `growth` times as large; its relative error stays."""
+    a = statistic.auc
+    grown = float(ndtr(growth * ndtri(a)))
+    stretch = growth * separation_slope(grown) / separation_slope(a)
+    return replace(statistic, auc=grown, trials=statistic.trials * grown * (1 - grown) / (a * (1 - a)) / stretch**2)
