@@ -27,10 +27,10 @@ BUDGETS = {
     # the internal validation of probabilities; permutation tests without refits; tuning that is accounted for;
     # decoding over times and sets of columns; the report on predicted risks; measures of more than two classes; a page
     # for people without a terminal; what columns add to a model; files for a manuscript; refits in batches, PLS-DA.
-    "package lines": 33_100,
+    "package lines": 33_300,
     "package files": 168,
     # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures
-    "studies lines": 8_400,
+    "studies lines": 8_440,
     "files entered by auc_posterior": 26,
     "median function": 8,  # body lines
     "functions of 30 lines and more, in percent": 10,

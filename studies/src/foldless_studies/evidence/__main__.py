@@ -24,6 +24,7 @@ from foldless_studies.evidence.stamps import changed, stamp
 
 STUDY = (sys.executable, "-m", "foldless", "benchmark")
 DATA = ("--data", f"${VARIABLE}", "--no-simulations", "--no-rotate")
+SIZES = ("--sizes", "40,80")
 
 
 @dataclass(frozen=True)
@@ -91,15 +92,14 @@ PAGES: tuple[Made, ...] = (
         ("auc", "in-sample"),
         "Accuracy on real data sets",
         f"{FOLDER} Logistic regression with scikit-learn's default tolerance.",
-        ("accuracy", *DATA, "--splits", "12", "--sizes", "40,80", "--C", "0.01,1,100")
-        + ("--methods", "loo,in-sample,cv5"),
+        ("accuracy", *DATA, "--splits", "12", *SIZES, "--C", "0.01,1,100", "--methods", "loo,in-sample,cv5"),
     ),
     Study(
         "accuracy/rivals",
         ("auc", "in-sample"),
         "Against repeated folds, the bootstrap and the paper",
         f"{FOLDER} Logistic regression, C = 1. .632+ has 50 bootstrap samples and no interval.",
-        ("accuracy", *DATA, "--splits", "4", "--sizes", "40,80", "--methods", RIVALS),
+        ("accuracy", *DATA, "--splits", "2", *SIZES, "--methods", RIVALS),
         picture=True,
     ),
     Study(
@@ -109,7 +109,7 @@ PAGES: tuple[Made, ...] = (
         f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; lda: shrinkage "
         "0.5; hinge: SVC with a linear kernel, C = 1, and l1: logistic regression with an L1 penalty, C = 1, both by "
         "refits.",
-        ("accuracy", *DATA, "--splits", "6", "--sizes", "40,80", "--methods", "loo,cv5"),
+        ("accuracy", *DATA, "--splits", "3", *SIZES, "--methods", "loo,cv5"),
         variants=CLASSIFIERS,
     ),
     Study(
@@ -118,14 +118,14 @@ PAGES: tuple[Made, ...] = (
         "Accuracy on simulations",
         "Logistic regression with C = 1, the AUC of the trained classifier known exactly. Names: law, rows, columns, "
         "AUC of the best classifier.",
-        ("accuracy", "--replicates", "400", "--methods", "loo"),
+        ("accuracy", "--replicates", "200", "--methods", "loo"),
     ),
     Study(
         "truth",
         ("auc", "in-sample", "refit", "compare", "classes", "search", "findings"),
         "Where the answers miss the truth",
         "The fuzzer for truth.",
-        ("truth", "--situations", "3000"),
+        ("truth", "--situations", "1500"),
     ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
