@@ -139,7 +139,7 @@ auc visits.csv {T} --id patient                                   | 0 | 90 value
 auc silent.csv {T}                                                | 2 | looks like the number of a subject
 auc silent.csv {T} --groups nr_of_record_x                        | 0 | 90 values of 'nr_of_record_x'
 auc silent.csv {T} --drop nr_of_record_x                          | 0 | Verdict: (caution|do not use)
-auc sites.csv {T} --groups site                                   | 0 | (few|3) groups
+auc sites.csv {T} --groups site                                   | 0 | 3 groups: so few decide nothing
 auc three.csv {T}                                                 | 0 | two of its 3 classes apart
 auc three.csv {T} --positive 1                                    | 2 | is for two classes
 auc genes.csv {T} --model ridge --C 0.01                          | 0 | ridge classifier, alpha = 100
@@ -168,7 +168,7 @@ validate heart.csv {T}                                            | 0 | calibrat
 validate heart.csv {T} --table latex                              | 0 | \\\\toprule
 validate heart.csv {T} --model ridge                              | 2 | probabilit
 permute heart.csv {T} --permutations 50                           | 0 | p
-plan heart.csv {T} --factors 2                                    | 0 | training noise
+plan heart.csv {T} --factors 2                                    | 0 | comes from the training set
 plan --auc 0.8 --half-width 0.05                                  | 0 | rows
 report heart.csv {T}                                              | 2 | Missing option '-o'
 report heart.csv {T} -o page.txt                                  | 2 | ends in .html
