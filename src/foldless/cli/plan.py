@@ -45,9 +45,7 @@ OF_A_FILE = (*(name for name in OPTIONS if name not in ("level", "as_json")), "f
 @click.option("--power", **SHARE, default=0.9, show_default=True, help="... with at least this probability.")
 @click.option("--balance", **SHARE, default=0.5, show_default=True, help="Share of the positive class.")
 @click.option("--features", type=float, callback=as_positive, help="Number of features the classifier will use.")
-@click.option(
-    "--noise-share", type=float, help="Instead: share of the scores' variance that comes from the training set."
-)
+@click.option("--noise-share", type=float, help="Instead: share of scores' variance that comes from the training set.")
 @click.option(
     "--factors",
     metavar="1,2,5",
