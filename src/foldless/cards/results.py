@@ -150,7 +150,7 @@ def honest_scores(honest: Any) -> str:
     """`HonestScores`."""
     facts = {
         "rows": str(len(honest.scores)),
-        "noise share": f"{honest.noise_share:.2f} of the variance of the scores comes from the training set",
+        "training noise": f"{honest.noise_share:.2f} of the variance of the scores comes from the training set",
         "method": _method(honest),
     }
     figure = f"leave-pair-out AUC {words.share(honest.pair_auc)}"
@@ -205,7 +205,7 @@ def learning_curve(curve: Any) -> str:
     facts = {name: words.estimate(*row) for name, row in rows.items()}
     facts |= {
         f"{words.percent(LEVEL)} interval then": "; ".join(f"± {p['half_width_then']:.3f}" for p in points),
-        "training noise": f"{curve.noise_share:.2f} of the variance of the scores",
+        "training noise": f"{curve.noise_share:.2f} of the variance of the scores comes from the training set",
         "method": _method(curve),
     }
     return card("AUC to expect from more rows", figure, facts, picture=drawing.intervals(rows), notes=curve.notes)

@@ -45,7 +45,7 @@ OF_A_FILE = (*(name for name in OPTIONS if name not in ("level", "as_json")), "f
 @click.option("--power", **SHARE, default=0.9, show_default=True, help="... with at least this probability.")
 @click.option("--balance", **SHARE, default=0.5, show_default=True, help="Share of the positive class.")
 @click.option("--features", type=float, callback=as_positive, help="Number of features the classifier will use.")
-@click.option("--noise-share", type=float, help="Instead: share of training noise in the scores, from 0 to 1.")
+@click.option("--noise-share", type=float, help="Instead: share of scores' variance that comes from the training set.")
 @click.option(
     "--factors",
     metavar="1,2,5",
@@ -122,7 +122,7 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
     facts["half width"] = f"{result['half_width']:.4f}"
     if result["power"] is not None:
         facts[f"power above {result['above']:g}"] = f"{result['power']:.3f}"
-    facts["training noise"] = f"{result['noise_share']:.2f} of the variance of the scores"
+    facts["training noise"] = f"{result['noise_share']:.2f} of the variance of the scores comes from the training set"
     return facts
 
 
@@ -159,7 +159,7 @@ def show_curve(result: dict[str, Any], request: Request) -> None:
         ("rows", "times", "AUC", f"{interval}, today", "95 % half width then"),
         [_cells(point) for point in result["points"]],
     )
-    noise = f"{result['noise_share']:.2f} of the variance of the scores"
+    noise = f"{result['noise_share']:.2f} of the variance of the scores comes from the training set"
     console.say_facts({"training noise": noise, "classifier": result["classifier"], **request.table_facts()})
     console.say_ending(result["notes"], result["picture"])
 

@@ -24,7 +24,7 @@ from foldless.cli.columns import (
 )
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
-from foldless.tables.files.sheet import Loaded, Marks, as_numbers, is_number, parsed
+from foldless.tables.files.sheet import NOTHING, Loaded, Marks, as_numbers, is_number, parsed
 from foldless.words import counted, listed, shell_quoted
 
 FREQUENT_GAPS = 0.05  # share of the rows from which on "was missing" is a column of its own
@@ -148,7 +148,7 @@ def _told(rows: dict[str, int], limits: dict[str, str], options: CommandOptions)
 
 def refuse_absent(na: tuple[str, ...], loaded: Loaded, target: Any) -> None:
     """Refuse a value of --na that occurs nowhere: it would do nothing, and the user thinks that it does."""
-    for value in na:
+    for value in (value for value in na if value.strip().lower() not in NOTHING):  # which means missing anyway
         texts = (target, *loaded.texts.values())
         held = any(emptied(t, (value,), loaded.marks).null_count() > t.null_count() for t in texts)
         if not held and not np.isin(loaded.X, _numbers((value,))).any():

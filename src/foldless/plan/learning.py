@@ -194,8 +194,8 @@ def _notes(factors: tuple[float, ...], n: int, noise_share: float) -> tuple[str,
     notes = []
     if factors[-1] > 1 and noise_share > NOISY:
         notes.append(
-            f"training noise is {noise_share:.2f} of the variance of the scores, so the forecast leans on its model: "
-            f"it is too high if the penalty is too weak for this many features."
+            f"training noise is {noise_share:.2f} of the variance of the scores (it comes from the training set), "
+            f"so the forecast leans on its model: it is too high if the penalty is too weak for this many features."
         )
     if factors[-1] > CHECKED_UP_TO:
         notes.append(f"the forecast was checked up to {CHECKED_UP_TO:g} times the rows; beyond, it is a guess.")
