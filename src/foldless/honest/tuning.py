@@ -34,7 +34,7 @@ from foldless.honest.removal import LocalModel, Problem, Removed, by_row, proble
 from foldless.honest.scaling import MIN_DETERMINANT
 from foldless.honest.scores import checked_weight, evaluated_rows, provenance_at
 from foldless.honest.stand_ins import determined
-from foldless.honest.statistic import Placements, statistic_of_pairs, statistic_of_placements
+from foldless.honest.statistic import Placements, SeparationStatistic, statistic_of_pairs, statistic_of_placements
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, note_on_search
 
@@ -147,10 +147,6 @@ class Candidate:
     @cached_property
     def model(self) -> LocalModel:
         return self.problem.local_model(np.arange(self.problem.positive.size))
-
-    @property
-    def noise_share(self) -> float:
-        return statistic_of_pairs(self.removed.pairs, self.removed.influence_sq).noise_share
 
     @cached_property
     def G(self) -> Floats:
@@ -280,9 +276,23 @@ def tuned(
     row, pair = (np.round(np.stack(each), DECIMALS).argmax(axis=0) for each in (of_rows, of_pairs))
     chosen = np.bincount(pair.ravel(), minlength=len(candidates)) / pair.size
     removed = _as_chosen(own.removed, [each.removed for each in candidates], row, pair)
-    noise, ranks = float(chosen @ [each.noise_share for each in candidates]), removed.pairs.ranks()
-    statistic = statistic_of_placements(Placements.of(ranks), ranks.mean, noise)
+    shares = [statistic_of_pairs(each.removed.pairs, each.removed.influence_sq).noise_share for each in candidates]
+    noise, ranks = float(chosen @ shares), removed.pairs.ranks()
+    unchosen = float(chosen @ [each.removed.pairs.ranks().mean for each in candidates])
+    found = statistic_of_placements(Placements.of(ranks), ranks.mean, noise)
+    statistic = _bounded(replace(found, trials=min(found.trials, own.statistic.trials)), unchosen)
     return Tuned(removed, statistic, separation_posterior(statistic, prior), notes, tuple(chosen.tolist()))
+
+
+def _bounded(statistic: SeparationStatistic, unchosen: float) -> SeparationStatistic:
+    """The statistic, at most a standard error away from what the candidates have where the choice is not made by rows.
+
+    Of candidates that are equally good without a pair, those that order it wrongly are better among the others: with
+    ties, the choice can order most pairs wrongly by chance, or rightly. Estimates that err together are flattered by
+    the choice of the largest by no more than a standard error.
+    """
+    error = replace(statistic, auc=unchosen).error
+    return replace(statistic, auc=float(np.clip(statistic.auc, unchosen - error, unchosen + error)))
 
 
 def _as_chosen(own: Removed, each: Sequence[Removed], row: Ints, pair: Ints) -> Removed:
@@ -291,7 +301,7 @@ def _as_chosen(own: Removed, each: Sequence[Removed], row: Ints, pair: Ints) -> 
     A weak penalty makes for large scores: all but `loo` are brought to the spread that those of the fit in use have.
     """
     shape, rows1, rows0 = pair.shape, own.rows1, own.rows0
-    scale = [_spread_of(own) / (_spread_of(r) or 1.0) for r in each]
+    scale = [float(_complete(own).std()) / (float(_complete(r).std()) or 1.0) for r in each]
     scaled = list(zip(scale, each, strict=True))
     loo = _taken([r.loo for r in each], row)
     moved1 = [s * (r.without_pair1 - r.loo[rows1, None]) for s, r in scaled]
@@ -310,10 +320,6 @@ def _complete(removed: Removed) -> Floats:
     """Score of every positive row less that of every negative one, both without the two."""
     assert removed.pairs.complete is not None
     return removed.pairs.complete
-
-
-def _spread_of(removed: Removed) -> float:
-    return float(_complete(removed).std())
 
 
 def _taken(values: Sequence[Floats], which: Ints) -> Floats:

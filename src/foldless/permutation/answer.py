@@ -27,7 +27,19 @@ Work = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class PermutationTest(ShownAsCard):
+class Permuted(ShownAsCard):
+    """How labels were permuted, for `PermutationTest` and `Decoding`."""
+
+    exhaustive: bool
+    left_out: str
+    permuted: str
+    n0: int
+    n1: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationTest(Permuted):
     """The AUC of a classifier on rows left out of its fit, and that of the same classifier on permuted labels.
 
     Attributes
@@ -51,12 +63,6 @@ class PermutationTest(ShownAsCard):
 
     statistic: float
     null: Floats
-    exhaustive: bool
-    left_out: str
-    permuted: str
-    n0: int
-    n1: int
-    notes: tuple[str, ...] = ()
     _card = "permutation_test"
 
     @property
@@ -157,9 +163,9 @@ def permutation_test(
     exhaustive = total == relabelling.count()
     batches = batches_of(relabelling, None if exhaustive else rng, total, fit.chunk)
     aucs = np.concatenate(worked(fit.auc, batches, total, n_jobs, told, np.size))
+    how = (exhaustive, left_out_by(fit), relabelling.what, view.labels.n0, view.labels.n1)
     notes = view.notes + on_relabelling(relabelling, groups, total, exhaustive)
-    counts = view.labels.n0, view.labels.n1
-    return PermutationTest(float(aucs[0]), aucs[1:], exhaustive, left_out_by(fit), relabelling.what, *counts, notes)
+    return PermutationTest(*how, notes, float(aucs[0]), aucs[1:])
 
 
 def as_rng(random_state: Any) -> np.random.Generator:

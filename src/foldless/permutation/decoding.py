@@ -18,18 +18,18 @@ from foldless.errors import EstimatorError, FoldlessWarning, InputError, warn_us
 from foldless.honest.design import Bools
 from foldless.honest.posterior import EffectPrior
 from foldless.model.view import dismantled
-from foldless.permutation.answer import ROUNDING, as_rng, batches_of, left_out_by, on_relabelling, worked
+from foldless.permutation.answer import ROUNDING, Permuted, as_rng, batches_of, left_out_by, on_relabelling, worked
 from foldless.permutation.crossing import Fitted, crossed
 from foldless.permutation.relabelling import Relabelling
 from foldless.permutation.scoring import Training, fit_for
 from foldless.progress import as_progress
-from foldless.results.auc import AUCPosterior, ShownAsCard
+from foldless.results.auc import AUCPosterior
 
 TIMES, SETS = "times", "column sets"  # kinds of points
 
 
 @dataclass(frozen=True, eq=False)
-class Decoding(ShownAsCard):
+class Decoding(Permuted):
     """One classifier per point (a time, or a set of columns): how good each is on new trials, and which beat chance.
 
     Attributes
@@ -58,12 +58,6 @@ class Decoding(ShownAsCard):
     p_uncorrected: Floats
     times: Any
     points: str
-    exhaustive: bool
-    left_out: str
-    permuted: str
-    n0: int
-    n1: int
-    notes: tuple[str, ...] = ()
     generalisation: Floats | None = None
     _card = "decoding"
 
@@ -190,8 +184,8 @@ def decode(
     across = crossed(list(fits), slices.X, n_jobs, told) if generalise else None
     notes = _merged([post.notes for post in posteriors]) + on_relabelling(relabelling, groups, total, exhaustive)
     found, at = (list(posteriors), *_compared(np.column_stack(aucs))), (slices.names, slices.kind)
-    how = (left_out[0], relabelling.what)
-    return Decoding(*found, *at, exhaustive, *how, labels.n0, labels.n1, notes, across)
+    how = (exhaustive, left_out[0], relabelling.what, labels.n0, labels.n1, notes)
+    return Decoding(*how, *found, *at, across)
 
 
 def _compared(aucs: Floats) -> tuple[Floats, Floats, Floats]:

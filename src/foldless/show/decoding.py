@@ -42,10 +42,9 @@ class DecodingDisplay(style.Display):
     >>> import numpy as np
     >>> from sklearn.linear_model import RidgeClassifier
     >>> y = np.arange(60) % 2
-    >>> X = np.random.default_rng(0).normal(size=(60, 8, 10))
-    >>> X[:, :, 5:8] += 0.7 * y[:, None, None]
+    >>> X = np.random.default_rng(0).normal(size=(60, 4, 6)) + y[:, None, None]
     >>> fl.DecodingDisplay.from_estimator(RidgeClassifier(), X, y).spans_.get_label()
-    'p ≤ 0.05, corrected for 10 times'
+    'p ≤ 0.05, corrected for 6 times'
     """
 
     decoding: Decoding
