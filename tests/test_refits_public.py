@@ -143,7 +143,13 @@ def test_no_stand_in_is_trusted(rows):
     a = fl.analyse(ridge.coef_.ravel(), X, y)
     assert a.scores.match > 0.99
     assert a.verdict != "trust"
-    assert fl.diagnose(L1.fit(X, y), X, y, method="loo").verdict != "trust"
+    for model in (L1, make_pipeline(SelectKBest(k=2), RidgeClassifier()), SVC(kernel="linear"), SGDClassifier()):
+        for options in ({}, {"groups": np.arange(80) // 2}):
+            a = fl.analyse(model.fit(X, y), X, y, method="loo", **options)
+            assert (a.method, a.verdict == "trust") == ("loo-surrogate", False)
+    three = (X[:, 0] > 0.5) + (X[:, 1] > 0).astype(int)
+    a = fl.analyse(SGDClassifier(random_state=0).fit(X, three), X, three)
+    assert (a.method, a.verdict == "trust") == ("loo-surrogate", False)
 
 
 def test_other_classifiers_are_told_of_refits(rows):
