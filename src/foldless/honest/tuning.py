@@ -39,7 +39,7 @@ from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, note_on_search
 
 EXACT_PAIRS = 400  # up to so many pairs, the choice is made again without each of them
-MOST_INNER = 100  # rows of each class whose order shows what a left-out row changes
+MOST_INNER = 60  # rows of each class whose order shows what a left-out row changes
 IN_CACHE = 1 << 15  # pairs worked on at a time
 DECIMALS = 10  # criteria that agree so far are equal, and the first candidate is taken
 
@@ -162,41 +162,28 @@ class Candidate:
             return without, self.criterion(pairs, rows1, rows0).reshape(rows1.size, rows0.size)
         return without, without[rows1, None] + without[rows0] - whole
 
-    def _alone(self, common: float) -> Floats:
-        """(1 + N, N): each row left out, first with all others there, then without each of them.
-
-        With `common`, the influence that rows of different classes have on each other on average, the difference of
-        two of these is that of both left out together.
-        """
+    def _alone(self) -> Floats:
+        """(1 + N, N): each row left out, first with all others there, then without each of them."""
         g, D, G = self.model.g, self.model.D, self.G
         moved = np.vstack([np.zeros_like(g), G * self.model.slope_alone[:, None]])
         diagonal = self.model.diagonal + np.vstack([np.zeros_like(g), G**2 * self.model.curvature_alone[:, None]])
         slope = (g + D * moved) / (1.0 - np.minimum(diagonal * D, MAX_LEVERAGE))
-        return np.asarray(self.problem.base + moved + (diagonal - common) * slope)
+        return np.asarray(self.problem.base + moved + diagonal * slope)
 
     def _order_without_each(self) -> tuple[float, Floats]:
         """Share of ordered pairs among all rows, and without each.
 
         With many rows, the changes are those in the order of `MOST_INNER` rows of each class.
         """
-        rows1, rows0 = _spread(self.removed.rows1), _spread(self.removed.rows0)
-        scores = self._alone(float(self.G[np.ix_(rows1, rows0)].mean()))
-        near = ROUNDING * float(np.ptp(scores))
-        # A row that is gone is in no ordered pair.
-        np.fill_diagonal(scores[1:], np.where(self.problem.positive, -np.inf, np.inf))
-        first, second = scores[:, rows1], scores[:, rows0]
-        ordered = _count_above(first - near, second) + _count_above(first + near, second)
-        left1, left0 = (np.full(len(scores), rows.size) for rows in (rows1, rows0))
-        left1[1 + rows1] -= 1
-        left0[1 + rows0] -= 1
-        shares, whole = ordered / (2.0 * left1 * left0), self.removed.pairs.ranks().mean
-        return whole, whole + shares[1:] - shares[0]
+        nothing, every = np.empty((1, 0), dtype=np.intp), np.arange(self.problem.positive.size)[:, None]
+        inner, whole = (_spread(self.removed.rows1), _spread(self.removed.rows0)), self.removed.pairs.ranks().mean
+        return whole, whole + self.criterion(every, *inner) - self.criterion(nothing, *inner)
 
     def _merit_without_each(self, criterion: str) -> tuple[float, Floats]:
         """The mean merit of all rows, and without each."""
         positive = self.problem.positive
         sign, merit = np.where(positive, 1.0, -1.0), MERITS[criterion]
-        each = merit(sign * self._alone(0.0))
+        each = merit(sign * self._alone())
         there = np.ones(each.shape)
         np.fill_diagonal(there[1:], 0.0)
         classes = [positive, ~positive] if criterion == "balanced_accuracy" else [np.ones_like(positive)]
@@ -228,13 +215,6 @@ class Candidate:
 def _spread(rows: Ints) -> Ints:
     """At most MOST_INNER rows, evenly spread."""
     return rows[np.linspace(0, rows.size - 1, min(rows.size, MOST_INNER)).astype(np.intp)]
-
-
-def _count_above(first: Floats, second: Floats) -> Ints:
-    """For each line, the number of pairs with `first` above `second`."""
-    order = np.argsort(np.concatenate([second, first], axis=1), axis=1)
-    below = order < second.shape[1]
-    return np.asarray(np.sum(np.cumsum(below, axis=1) * ~below, axis=1))
 
 
 def _share_in_order(first: Floats, second: Floats, G: Floats, keep1: Bools, keep0: Bools) -> Floats:
