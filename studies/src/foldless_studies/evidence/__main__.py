@@ -99,7 +99,7 @@ PAGES: tuple[Made, ...] = (
         ("auc", "in-sample"),
         "Against repeated folds, the bootstrap and the paper",
         f"{FOLDER} Logistic regression, C = 1. .632+ has 50 bootstrap samples and no interval.",
-        ("accuracy", *DATA, "--splits", "2", *SIZES, "--methods", RIVALS),
+        ("accuracy", *DATA, "--splits", "1", *SIZES, "--methods", RIVALS),
         picture=True,
     ),
     Study(
@@ -109,7 +109,7 @@ PAGES: tuple[Made, ...] = (
         f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; lda: shrinkage "
         "0.5; hinge: SVC with a linear kernel, C = 1, and l1: logistic regression with an L1 penalty, C = 1, both by "
         "refits.",
-        ("accuracy", *DATA, "--splits", "3", *SIZES, "--methods", "loo,cv5"),
+        ("accuracy", *DATA, "--splits", "2", *SIZES, "--methods", "loo,cv5"),
         variants=CLASSIFIERS,
     ),
     Study(
