@@ -290,7 +290,7 @@ def test_real_notes_reach_the_picture(data):
     search = GridSearchCV(LogisticRegression(tol=1e-10), {"C": [0.1, 1.0]}, cv=3).fit(X, y)
     shown = fl.AUCPosteriorDisplay.from_estimator(search, X, y)
     assert list(shown.curves) == ["LogisticRegression"]
-    assert "GridSearchCV chose among candidates" in written(shown)
+    assert "the choice among 2 values of C is accounted for" in written(shown)
 
 
 @pytest.mark.parametrize("display", [fl.AUCPosteriorDisplay, fl.ROCPosteriorDisplay])
