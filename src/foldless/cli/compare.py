@@ -282,16 +282,16 @@ def disagreement(result: dict[str, Any]) -> str | None:
 
 def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     pair = result["first_two"]
-    facts = {"first against second": f"better with probability {pair['prob_a_better']:.3f}"}
+    versus = "with against without" if "gain" in result else "first against second"
+    facts = {versus: f"better with probability {pair['prob_a_better']:.3f}"}
     if pair["alike"]:
-        facts["first against second"] = "the same ranks"
+        facts[versus] = "the same ranks"
     elif pair["rope"]:
-        better = f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
-        facts["first against second"] = better
+        facts[versus] = f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
         facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
     more = {"columns": request.columns_words}
     if "gain" in result:
-        more = {"first": words.listed(result["columns"]), "added": words.listed(result["added_columns"])}
+        more = {"columns": words.listed(result["columns"]), "added": words.listed(result["added_columns"])}
         more["classifier"] = request.classifier_words
     return {
         **facts,

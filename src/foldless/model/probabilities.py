@@ -50,7 +50,7 @@ def without_probabilities(model: Any) -> EstimatorError:
     """The error for a classifier that has none."""
     return EstimatorError(
         f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier with "
-        f"them, such as LogisticRegression or LinearDiscriminantAnalysis."
+        f"them, such as LogisticRegression or LinearDiscriminantAnalysis (--model logistic or lda)."
     )
 
 

@@ -112,4 +112,9 @@ class _Reader(HTMLParser):
         elif tag == "table":
             number = sum(name.partition("-")[0] == self.section for name in self.tables) + 1
             name = self.section if number == 1 else f"{self.section}-{number}"
-            self.tables[name] = Table(". ".join(filter(None, (self.heading, self.caption))), self.lines)
+            self.tables[name] = Table(_caption(self.heading, self.caption), self.lines)
+
+
+def _caption(*sentences: str) -> str:
+    """Sentences in a row, each with its full stop unless it is a question."""
+    return " ".join(s if s.endswith((".", "?")) else f"{s}." for s in sentences if s)

@@ -93,6 +93,7 @@ PAGES: tuple[Made, ...] = (
         "Accuracy on real data sets",
         f"{FOLDER} Logistic regression with scikit-learn's default tolerance.",
         ("accuracy", *DATA, "--splits", "12", *SIZES, "--C", "0.01,1,100", "--methods", "loo,in-sample,cv5"),
+        picture=True,
     ),
     Study(
         "accuracy/rivals",
