@@ -41,6 +41,7 @@ from foldless.model.view import LinearView, note_on_search
 EXACT_PAIRS = 400  # up to so many pairs, the choice is made again without each of them
 MOST_INNER = 60  # rows of each class whose order shows what a left-out row changes
 IN_CACHE = 1 << 15  # pairs worked on at a time
+LIKE_SPREAD = 2.0  # scores of candidates whose spreads differ by a larger factor say other probabilities
 DECIMALS = 10  # criteria that agree so far are equal, and the first candidate is taken
 
 
@@ -153,14 +154,14 @@ class Candidate:
         """Influence of all rows on each other's scores."""
         return np.asarray(self.model.B @ self.model.B.T)
 
-    def criteria(self, criterion: str) -> tuple[Floats, Floats]:
-        """What a search would choose by without each row (N,), and without each pair (n1, n0)."""
+    def criteria(self, criterion: str) -> Floats:
+        """What a search would choose by without each pair (n1, n0)."""
         rows1, rows0 = self.removed.rows1, self.removed.rows0
         whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
         if criterion == AUC and rows1.size * rows0.size <= EXACT_PAIRS:
             pairs = np.array(list(product(rows1, rows0)), dtype=np.intp)
-            return without, self.criterion(pairs, rows1, rows0).reshape(rows1.size, rows0.size)
-        return without, without[rows1, None] + without[rows0] - whole
+            return self.criterion(pairs, rows1, rows0).reshape(rows1.size, rows0.size)
+        return np.asarray(without[rows1, None] + without[rows0] - whole)
 
     def _alone(self) -> Floats:
         """(1 + N, N): each row left out, first with all others there, then without each of them."""
@@ -252,9 +253,9 @@ def tuned(
     own: LeaveOneOut, candidates: Sequence[Candidate], prior: EffectPrior, criterion: str, notes: tuple[str, ...]
 ) -> Tuned:
     """The procedure that fits the candidates and takes the best; `own` is the analysis of the fit that it took."""
-    of_rows, of_pairs = zip(*(each.criteria(criterion) for each in candidates), strict=True)
-    row, pair = (np.round(np.stack(each), DECIMALS).argmax(axis=0) for each in (of_rows, of_pairs))
+    pair = np.round(np.stack([each.criteria(criterion) for each in candidates]), DECIMALS).argmax(axis=0)
     chosen = np.bincount(pair.ravel(), minlength=len(candidates)) / pair.size
+    row = _of_rows(own.removed, pair, len(candidates))
     removed = _as_chosen(own.removed, [each.removed for each in candidates], row, pair)
     shares = [statistic_of_pairs(each.removed.pairs, each.removed.influence_sq).noise_share for each in candidates]
     noise, ranks = float(chosen @ shares), removed.pairs.ranks()
@@ -262,6 +263,17 @@ def tuned(
     found = statistic_of_placements(Placements.of(ranks), ranks.mean, noise)
     statistic = _bounded(replace(found, trials=min(found.trials, own.statistic.trials)), unchosen)
     return Tuned(removed, statistic, separation_posterior(statistic, prior), notes, tuple(chosen.tolist()))
+
+
+def _of_rows(own: Removed, pair: Ints, candidates: int) -> Ints:
+    """The candidate of every row: the one that is chosen most often without it and a row of the other class.
+
+    Without one row alone the other class is the larger one, and a strong penalty calls all rows by its name.
+    """
+    votes = np.stack([pair == k for k in range(candidates)])
+    row = np.empty(own.loo.size, dtype=np.intp)
+    row[own.rows1], row[own.rows0] = votes.sum(axis=2).argmax(axis=0), votes.sum(axis=1).argmax(axis=0)
+    return row
 
 
 def _bounded(statistic: SeparationStatistic, unchosen: float) -> SeparationStatistic:
@@ -307,7 +319,11 @@ def _taken(values: Sequence[Floats], which: Ints) -> Floats:
 
 
 def of_search(own: LeaveOneOut, search: Any, view: LinearView, prior: EffectPrior, weight: Any) -> LeaveOneOut:
-    """The whole of a fitted search over a penalty, whose best fit is the view; `own` where it cannot be followed."""
+    """The whole of a fitted search over a penalty, whose best fit is the view; `own` where it cannot be followed.
+
+    Nor is it followed where rows left out would mostly choose a value that makes for another classifier than the one
+    that the folds of the search took: the answer would be about a classifier that the user does not have.
+    """
     choice = choice_of(search)
     if choice is None or own.method != "loo" or own.removed.pairs.complete is None:
         return own
@@ -319,4 +335,13 @@ def of_search(own: LeaveOneOut, search: Any, view: LinearView, prior: EffectPrio
     if len(candidates) < len(choice.values):
         return own
     notes = (*(note for note in own.notes if note != note_on_search(search)), choice.note)
-    return tuned(own, [candidates[k] for k in np.argsort(weakest_last)], prior, choice.criterion, notes)
+    in_order = [candidates[k] for k in np.argsort(weakest_last)]
+    found = tuned(own, in_order, prior, choice.criterion, notes)
+    return found if _alike(own, in_order[int(np.argmax(found.chosen))].removed) else own
+
+
+def _alike(own: LeaveOneOut, other: Removed) -> bool:
+    """Whether a candidate orders the rows as well as the fit in use, and has scores of its size, so probabilities."""
+    ratio = float(_complete(other).std()) / (float(_complete(own.removed).std()) or 1.0)
+    apart = abs(other.pairs.ranks().mean - own.statistic.pair_auc)
+    return apart <= own.statistic.error / 2 and 1 / LIKE_SPREAD <= ratio <= LIKE_SPREAD
