@@ -292,7 +292,7 @@ def why_not_linear(final: Any, name: str) -> str:
     if final is None or isinstance(final, str):
         return f"{EXPECTED}, got a Pipeline that ends in {final!r}: its last step must be the classifier."
     if not hasattr(final, "coef_") and not _is_fitted(final):
-        return f"this {name} is not fitted: call fit(X, y) first; foldless never fits anything itself."
+        return f"this {name} is not fitted: call fit(X, y) first, on the rows that you pass here."
     if hasattr(final, "cv_results_"):
         return f"this {name} was run with refit=False and holds no fitted classifier: set refit=True."
     kind = kind_and_need(final)[0]
