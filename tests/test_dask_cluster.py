@@ -120,7 +120,7 @@ def test_baselines_and_search_run_on_the_joblib_backend(client, data):
     import joblib
 
     X, y, _ = data
-    X, y = X[:60, :3], y[:60]
+    X, y = X[:30, :3], y[:30]
     model = RidgeClassifier()
     search = fl.FoldlessSearch(LogisticRegression(), {"C": [0.1, 1.0], "class_weight": [None, "balanced"]}, n_jobs=2)
     expected = [folds.cv_auc(model, X, y, random_state=0), resampling.leave_pair_out_auc(model, X, y)]
