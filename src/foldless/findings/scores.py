@@ -55,7 +55,7 @@ def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding
         return None
     return Finding(
         "few rows",
-        # With 5 to 9 rows, 90 % intervals hold the truth in 92 to 99 % (results/few_rows.md, results/truth.md).
+        # With fewer than 8 rows, up to a tenth of the answers to noise are false alarms (results/few_rows.md).
         "caution" if scores.too_few(fewest, what) else "info",
         notes[0],
         f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",

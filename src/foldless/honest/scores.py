@@ -126,7 +126,7 @@ def _named(view: LinearView) -> str:
 
 WORTH_SAYING = 0.9999  # a cosine above this leaves every figure unchanged
 FEW_ROWS = 10  # in a class with fewer rows than this, the middle of the answer leans on the prior
-TOO_FEW = 5  # and with fewer than this, the spread of the scores is a guess
+TOO_FEW = 8  # and with fewer than this, the spread of the scores is a guess
 POOR_MATCH = 0.5  # below this, the stand-in is far from the training that it replaces
 
 
