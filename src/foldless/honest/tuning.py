@@ -157,10 +157,10 @@ class Candidate:
     def criteria(self, criterion: str) -> Floats:
         """What a search would choose by without each pair (n1, n0)."""
         rows1, rows0 = self.removed.rows1, self.removed.rows0
-        whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
         if criterion == AUC and rows1.size * rows0.size <= EXACT_PAIRS:
             pairs = np.array(list(product(rows1, rows0)), dtype=np.intp)
             return self.criterion(pairs, rows1, rows0).reshape(rows1.size, rows0.size)
+        whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
         return np.asarray(without[rows1, None] + without[rows0] - whole)
 
     def _alone(self) -> Floats:
