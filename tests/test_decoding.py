@@ -267,6 +267,22 @@ def test_unusable_times_are_named_before_anything_is_fitted():
         fl.decode(RidgeClassifier(), X, y, times=times)
 
 
+def test_more_permutations_than_relabellings_use_each_once():
+    X, y = trials(6, 2, 2)
+    for model in (RidgeClassifier(), LogisticRegression()):
+        decoding = fl.decode(model, X, y, n_permutations=10**12)
+        assert (decoding.null.size, decoding.exhaustive) == (19, True)
+        assert decoding.notes[-1].endswith("each was used once: no p-value below 0.05 is possible.")
+
+
+def test_a_constant_feature_is_no_obstacle():
+    X, y = trials(20, 3, 3)
+    without = fl.decode(RidgeClassifier(), X[:, 1:], y, n_permutations=20)
+    X[:, 0] = 5.0
+    decoding = fl.decode(RidgeClassifier(), X, y, n_permutations=20)
+    np.testing.assert_allclose(decoding.null, without.null, atol=1e-12)
+
+
 def test_families_without_a_closed_form_are_refused_by_name():
     X, y = trials(20, 3, 2)
     cases = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import combinations, product
 from math import comb
 
@@ -21,8 +22,10 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from data import alternating, ones_first, shuffled
 from foldless.model.view import take_apart
+from foldless.permutation.leverages import doubtful
 from foldless.permutation.relabelling import Relabelling
-from foldless.permutation.scoring import Training, fit_for, rank_auc
+from foldless.permutation.scoring import fit_for, rank_auc
+from foldless.permutation.training import Training
 from sklearn_versions import l1
 
 
@@ -148,6 +151,32 @@ def test_a_relabelling_does_not_depend_on_the_others_in_its_batch():
         np.testing.assert_allclose(fit.auc(labels), alone, atol=1e-12)
 
 
+def test_shared_leverages_are_those_of_factorisations():
+    """Exact where all rows have one curvature; close where they do not."""
+    X, y = shuffled(np.arange(80) % 2, 20)
+    view, labels = take_apart(LogisticRegression().fit(X, y), X, y), Relabelling.of(y == 1, None)
+    fit = fit_for(Training.of(view), labels)
+    rng = np.random.default_rng(0)
+    z, equal = rng.normal(size=(6, 80)), np.repeat(rng.uniform(0.02, 0.25, size=(6, 1)), 80, axis=1)
+    mild = rng.uniform(0.1, 0.2, size=(6, 80))
+    for D, most in ((equal, 1e-4), (mild, 0.05)):  # single precision, for the factorisations
+        exact = [np.square(fit.frame.seen(d, 1.0)).sum(axis=1) for d in D]
+        found = fit.shared.diagonals(D)
+        np.testing.assert_allclose(found[0], exact, rtol=most + 0.003)
+        assert not doubtful(z, z, D, found).any()
+
+
+def test_leverages_of_a_relabelling_are_exact_where_they_are_doubtful():
+    """A large C and more columns than rows: the shared leverages would be off by 0.06."""
+    X, y = shuffled(np.arange(60) % 5 < 2, 120, shift=0.2)
+    view = take_apart(LogisticRegression(C=100.0, max_iter=1000).fit(X, y), X, y)
+    fit = fit_for(Training.of(view), Relabelling.of(y == 1, None))
+    x, loss, _ = fit._minimised((y == 1)[None])
+    scores = x @ fit.frame.B.T
+    D = loss.curvature(scores)
+    assert doubtful(scores, loss.gradient(scores), D, fit.shared.diagonals(D)).all()
+
+
 def test_rank_auc_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     scores, labels = rng.normal(size=(5, 30)), rng.random((5, 30)) < 0.4
@@ -212,6 +241,32 @@ def test_progress_is_told_and_a_run_can_be_interrupted():
         fl.permutation_test(model, X, y, 999, progress=stop)
 
 
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_a_run_at_once(n_jobs, request):
+    """A real signal, while the second of many batches is worked on."""
+    X, y = alternating(60, 5)
+    seen = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background, signals are ignored
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+
+    def interrupt(*each):
+        seen.append(each)
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        fl.permutation_test(LogisticRegression().fit(X, y), X, y, 10**6, n_jobs=n_jobs, progress=interrupt)
+    assert len(seen) == 1
+    assert seen[0][1] == 10**6 + 1
+
+
+def test_groups_of_one_row_are_none():
+    X, y = alternating(20, 3)
+    model = RidgeClassifier().fit(X, y)
+    alone, grouped = (fl.permutation_test(model, X, y, 20, groups=g) for g in (None, np.arange(20)))
+    np.testing.assert_array_equal(alone.null, grouped.null)
+    assert grouped.notes[-1] == "every group has one row, so rows were treated as independent."
+
+
 REFUSED = [
     ({"n_permutations": 0}, "n_permutations must be at least 1"),
     ({"random_state": "x"}, "random_state"),
@@ -230,6 +285,12 @@ def test_bad_options_are_refused_in_words(options, message):
     X, y = alternating(20, 3)
     with pytest.raises(fl.InputError, match=message):
         fl.permutation_test(RidgeClassifier().fit(X, y), X, y, **options)
+
+
+def test_constant_columns_alone_are_refused():
+    X, y = alternating(20, 3)
+    with pytest.raises(fl.FoldlessError, match="features vary"):
+        fl.permutation_test(RidgeClassifier().fit(0 * X, y), 0 * X, y, 10)
 
 
 def test_a_class_of_one_row_is_refused():

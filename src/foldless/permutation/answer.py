@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +18,8 @@ from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.design import Bools
 from foldless.model.view import take_apart
 from foldless.permutation.relabelling import ROWS, Relabelling
-from foldless.permutation.scoring import OwnFits, SharedFit, Training, fit_for
+from foldless.permutation.scoring import OwnFits, SharedFit, fit_for
+from foldless.permutation.training import Training
 from foldless.progress import Bar, as_progress
 from foldless.results.auc import ShownAsCard
 from foldless.tables import refuse_stream
@@ -192,7 +194,7 @@ def worked(work: Work, items: Iterable[Any], total: int, n_jobs: Any, told: Any,
 
     alone = effective_n_jobs(n_jobs) == 1
     threads = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    parts = map(work, items) if alone else threads(delayed(work)(item) for item in items)
+    parts: Any = (work(item) for item in items) if alone else threads(delayed(work)(item) for item in items)
     out: list[Any] = []
     done, start = 0, monotonic()
     try:
@@ -202,6 +204,9 @@ def worked(work: Work, items: Iterable[Any], total: int, n_jobs: Any, told: Any,
             if told is not None:
                 told(done, total, (monotonic() - start) / done * (total - done))
     finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib's advice on work that an interruption has cut off
+            parts.close()
         if isinstance(told, Bar):
             told.close()
     return out

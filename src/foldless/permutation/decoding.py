@@ -21,7 +21,8 @@ from foldless.model.view import dismantled
 from foldless.permutation.answer import ROUNDING, Permuted, as_rng, batches_of, left_out_by, on_relabelling, worked
 from foldless.permutation.crossing import Fitted, crossed
 from foldless.permutation.relabelling import Relabelling
-from foldless.permutation.scoring import Training, fit_for
+from foldless.permutation.scoring import fit_for
+from foldless.permutation.training import Training
 from foldless.progress import as_progress
 from foldless.results.auc import AUCPosterior
 

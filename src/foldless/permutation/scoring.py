@@ -14,162 +14,23 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack
 
-from foldless.checks import Floats, is_sparse
-from foldless.errors import EstimatorError, InputError
-from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, build_design, inverse_root
-from foldless.honest.families import MAX_SHRINKAGE, Loss, Objective, SquaredLoss, class_weights, describe, shrinkage
+from foldless.checks import Floats
+from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, inverse_root
+from foldless.honest.families import Loss, SquaredLoss
 from foldless.honest.removal import LocalModel
 from foldless.honest.scaling import MIN_DETERMINANT
-from foldless.model.view import LinearView
+from foldless.permutation.leverages import SharedVectors, doubtful
 from foldless.permutation.relabelling import ROWS, Relabelling
+from foldless.permutation.training import PAIRS_UP_TO, Training
 
-PAIRS_UP_TO = 200  # rows; above, pairs cost more than they tell beyond single rows
 PAIR_CHUNK = 256  # relabellings worked on at a time, so that the arrays of one row's pairs stay in the cache
 CHUNK_ENTRIES = 1 << 19  # of the arrays worked on at a time
 FLOOR = 1e-10  # of the penalty, relative to the mean square of the coordinates: columns may be collinear
 MOST_STEPS, MOST_HALVINGS, MOST_PRODUCTS = 30, 12, 60
-CLOSE = 1e-5  # gain still to be expected from a Newton step, relative to the objective: the last one is taken
-FORCING = 0.05  # residual of a Newton step, relative to the slope
-WAY_OUT = (
-    "scikit-learn's permutation_test_score refits it for every permutation, and the ridge, logistic, LDA and "
-    "squared-hinge classifiers are tested without refits"
-)
-
-
-# ---- What is trained on every relabelling.
-
-
-@dataclass(frozen=True, eq=False)
-class Training:
-    """The objective of a family, for any labels of the same rows.
-
-        lam/2 |w|^2 + sum_i weight_i loss(t_i, z_i),    z = A w (+ intercept, the last column, without penalty)
-
-    `shares` are the weights of the negative and of the positive class, each times N over the rows of the class if
-    `balanced`. With shrinkage q, lam is q/(1 - q) times the mean within-class scatter of the columns.
-    """
-
-    X: Any
-    A: Floats
-    free_intercept: bool
-    loss: type[Loss]
-    strength: float
-    lam: float
-    shares: tuple[float, float]
-    balanced: bool
-    shrinkage: float
-    n_columns: int
-    constant: float
-
-    @classmethod
-    def of(cls, view: LinearView) -> Training:
-        """Read off a fitted classifier; a named refusal where a relabelling has no closed form."""
-        objective = _objective(view)
-        shares, balanced = _class_weights(view, objective)
-        q = min(shrinkage(view.estimator) or 0.0, MAX_SHRINKAGE) if objective.readout.rescales else 0.0
-        first = int(view.codes[0])
-        factor = shares[first] * (view.codes.size / view.counts[first] if balanced else 1.0)
-        strength = float(objective.loss.weight[0]) / factor
-        free, n_columns = objective.free_intercept, int(view.X.shape[1])
-        about = (type(objective.loss), strength, objective.lam, shares, balanced, q, n_columns, objective.constant)
-        return cls(view.X, _rows(objective), free, *about)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether all relabellings have the same hat matrix: a squared loss whose weights and penalty ignore y."""
-        equal = self.shares[0] == self.shares[1] and not self.balanced
-        return self.loss is SquaredLoss and equal and not self.shrinkage
-
-    def distinct_rows(self, most: int) -> Ints:
-        """A number for each row that equal rows share; with more than `most` rows, each has its own."""
-        if len(self.A) > most:
-            return np.arange(len(self.A))
-        X = self.X.toarray() if is_sparse(self.X) else np.asarray(self.X)
-        return np.unique(X, axis=0, return_inverse=True)[1].ravel()
-
-    @cached_property
-    def equal_rows(self) -> tuple[Ints, ...]:
-        """Sets of two rows or more that are equal."""
-        numbers = self.distinct_rows(PAIRS_UP_TO)
-        return tuple(np.flatnonzero(numbers == k) for k in np.flatnonzero(np.bincount(numbers) > 1))
-
-    def weights(self, positive: Bools) -> Floats:
-        """Weight of each row under each relabelling, (B, N), or (1, N) where it does not depend on the labels."""
-        if self.shares[0] == self.shares[1] and not self.balanced:
-            return np.full((1, positive.shape[1]), self.strength * self.shares[0])
-        factors = np.array(self.shares) * np.ones((len(positive), 2))
-        if self.balanced:
-            n1, N = positive.sum(axis=1), positive.shape[1]
-            factors = factors * N / np.column_stack([N - n1, n1])
-        return np.asarray(self.strength * np.where(positive, factors[:, 1:], factors[:, :1]))
-
-    @property
-    def penalised(self) -> Floats:
-        """1 for each coordinate that the penalty acts on, 0 for the intercept."""
-        k = self.A.shape[1]
-        return np.asarray(np.arange(k) < k - self.free_intercept, dtype=np.float64)
-
-    def lams(self, positive: Bools) -> Floats:
-        """Penalty under each relabelling, (B,), or (1,) where it does not depend on the labels."""
-        if not self.shrinkage:
-            return np.array([self.lam])
-        return np.asarray(self.shrinkage / (1 - self.shrinkage) * self._scatter(positive) / self.n_columns)
-
-    def _scatter(self, positive: Bools) -> Floats:
-        """Trace of the within-class scatter, with the weights of the classes."""
-        A, weight = self.A[:, : self.A.shape[1] - 1], self.weights(positive)
-        total = np.broadcast_to(weight, positive.shape) @ np.einsum("ij,ij->i", A, A)
-        for mask in (positive, ~positive):
-            mass = (weight * mask).sum(axis=1)
-            sums = (weight * mask) @ A
-            total = total - np.einsum("bj,bj->b", sums, sums) / mass
-        return np.asarray(total)
-
-
-def _objective(view: LinearView) -> Objective:
-    if view.estimator is None:
-        raise EstimatorError(
-            "permuted labels need the classifier and all that it learned from y: weights alone, or a step that saw y "
-            f"(such as a selection of columns), cannot be trained on other labels. {WAY_OUT.capitalize()}."
-        )
-    objective = describe(view)
-    if objective is None:
-        raise EstimatorError(
-            f"permuted labels have no closed form for this {type(view.estimator).__name__}: {WAY_OUT}."
-        )
-    if objective.lam == 0 and not isinstance(objective.loss, SquaredLoss):
-        raise EstimatorError(
-            f"{objective.name} has no finite solution for labels that happen to be separable, and permuted labels may "
-            f"be: fit it with a finite C."
-        )
-    return objective
-
-
-def _class_weights(view: LinearView, objective: Objective) -> tuple[tuple[float, float], bool]:
-    """Weights of the two classes, and whether they are to be divided by the share of the class."""
-    est: Any = view.estimator
-    priors = getattr(est, "priors", None)
-    if objective.readout.rescales:  # only some solvers weight the rows by the priors of their classes
-        weighted = priors is not None and est.solver != "svd"
-        first, second = (float(p) for p in est.priors_) if weighted else (1.0, 1.0)
-        return ((second, first) if view.flipped else (first, second)), weighted
-    weighing = est.class_weight
-    if isinstance(weighing, str):
-        return (0.5, 0.5), True
-    low, high = (1.0, 1.0) if weighing is None else class_weights(view, weighing, None)
-    return (float(low), float(high)), False
-
-
-def _rows(objective: Objective) -> Floats:
-    """Rows as coordinates, centred and with a last column of ones where the intercept is free."""
-    design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
-    N = design.n_rows
-    if not objective.free_intercept:
-        return np.asarray(design.rows(slice(None), None), dtype=np.float64)
-    A = np.asarray(design.rows(slice(None), design.mean(np.ones(N))), dtype=np.float64)
-    if not np.any(np.abs(A) > 0):
-        raise InputError("all rows of X are the same, so no classifier can tell them apart: check how X was made.")
-    return np.hstack([A, np.ones((N, 1))])
+CLOSE = 3e-4  # gain still to be expected from a Newton step, relative to the objective: the last one is taken
+CLOSE_IF_EXACT = 1e-9  # with a squared loss
+ROUNDED = 1e-6  # relative to the objective, in single precision
+FORCING = 0.1  # residual of a Newton step, relative to the slope
 
 
 # ---- Scores without a row or group, and their AUC.
@@ -331,23 +192,43 @@ class OwnFits:
 
     @property
     def chunk(self) -> int:
-        return max(1, CHUNK_ENTRIES // self.training.A.size)
+        N, k = self.training.A.shape
+        return max(1, CHUNK_ENTRIES // int(N * (8 if self.units is None else k)))
 
     @cached_property
     def frame(self) -> Frame:
         return Frame.of(self.training)
 
+    @cached_property
+    def shared(self) -> SharedVectors:
+        return SharedVectors.of(self.frame.B, self.frame.D0)
+
     def auc(self, positive: Bools) -> Floats:
         """AUC of each relabelling over rows, or groups, that are left out one by one."""
-        frame = self.frame
         x, loss, ratio = self._minimised(positive)
-        z = x @ frame.B.T
+        z = x @ self.frame.B.T
         g, D = loss.gradient(z), loss.curvature(z)
-        seen = frame.seen(D, ratio)
-        diagonal, sums = np.einsum("bik,bik->bi", seen, seen), np.matmul(seen, seen.sum(axis=1)[:, :, None])[:, :, 0]
-        G = Influence(diagonal, sums, lambda rows: np.matmul(seen[:, rows], seen[:, rows].transpose(0, 2, 1)))
+        G = self._influence(z, g, D, np.broadcast_to(ratio[:, 0], len(D)))
         scores = left_out_scores(z, left_out_slopes(g, D, G, self.units), G, self.units)
         return rank_auc(scores, positive, self.training.equal_rows)
+
+    def _influence(self, z: Floats, g: Floats, D: Floats, ratio: Floats) -> Influence:
+        """Of slopes on scores; with rows left out one by one, from shared eigenvectors where these will do."""
+        frame = self.frame
+        if self.units is not None:
+            seen = np.stack([frame.seen(d, r) for d, r in zip(D, ratio, strict=True)])
+            sums = np.matmul(seen, seen.sum(axis=1)[:, :, None])[:, :, 0]
+            diagonal = np.einsum("bik,bik->bi", seen, seen)
+            return Influence(diagonal, sums, lambda rows: np.matmul(seen[:, rows], seen[:, rows].transpose(0, 2, 1)))
+        own, sums, hard = np.empty(D.shape), np.empty(D.shape), np.full(len(D), True)
+        if not frame.exact and self.shared.pays:
+            own, *_ = found = self.shared.diagonals(D)
+            hard = doubtful(z, g, D, found)
+            sums[~hard] = frame.summed(D[~hard])
+        for b in np.flatnonzero(hard):
+            seen = frame.seen(D[b], ratio[b])
+            own[b], sums[b] = np.einsum("ik,ik->i", seen, seen), seen @ seen.sum(axis=0)
+        return Influence(own, sums, lambda rows: np.empty(0))
 
     def fitted(self, positive: Bools) -> tuple[Floats, Floats, LocalModel]:
         """As for a `SharedFit`."""
@@ -379,6 +260,8 @@ class Frame:
     S: Floats
     lam: float
     floor: float
+    exact: bool
+    dtype: Any
 
     @classmethod
     def of(cls, training: Training) -> Frame:
@@ -388,21 +271,35 @@ class Frame:
         floor = FLOOR * c * float(np.mean(A**2))
         lam = max(training.lam, floor)
         root = inverse_root(D0 * A.T @ A + np.diag(lam * training.penalised))
-        return cls(root, A @ root, D0, lam * (root.T * training.penalised) @ root, lam, floor)
+        S = lam * (root.T * training.penalised) @ root
+        exact = training.loss is SquaredLoss
+        return cls(root, A @ root, D0, S, lam, floor, exact, np.float64 if exact else np.float32)
 
-    def seen(self, D: Floats, ratio: Floats) -> Floats:
-        """Rows of the root of G = B H^-1 B' of every relabelling, (B, N, k), in single precision where that will do."""
-        ratio = np.broadcast_to(ratio[:, 0], len(D))
-        return np.stack([self._seen(d, r, np.float32) for d, r in zip(D, ratio, strict=True)])
+    @cached_property
+    def matrices(self) -> tuple[Any, Any]:
+        """B and S in the precision of the steps: optima need not be sharper than the one step by which rows leave."""
+        return self.B.astype(self.dtype), self.S.astype(self.dtype)
 
-    def _seen(self, D: Floats, ratio: float, dtype: Any) -> Floats:
-        B = self.B.astype(dtype, copy=False)
+    def summed(self, D: Floats) -> Floats:
+        """Column sums of G = B H^-1 B' of every relabelling, (B, N), at the frame's own penalty."""
+        B, one = self.matrices[0], np.ones((len(D), 1), dtype=self.dtype)
+        return np.asarray(conjugate_gradients(self, D.astype(self.dtype), one, one * B.sum(axis=0)) @ B.T)
+
+    def scored(self, loss: Loss, r: Floats, x: Floats) -> tuple[Floats, Floats]:
+        """Scores (B, N) at coordinates x, and the values of the objectives."""
+        B, S = self.matrices
+        z = x @ B.T
+        return z, loss.value(z).sum(axis=1) + 0.5 * r[:, 0] * np.einsum("bk,bk->b", x @ S, x)
+
+    def seen(self, D: Floats, ratio: float, dtype: Any = np.float32) -> Floats:
+        """Rows of the root of G = B H^-1 B', (N, k), in single precision where that will do."""
+        B, S = (each.astype(dtype, copy=False) for each in (self.matrices if dtype == np.float32 else (self.B, self.S)))
         rows = B * np.sqrt(D).astype(dtype)[:, None]
-        H = rows.T @ rows + (ratio * self.S).astype(dtype)
+        H = rows.T @ rows + dtype(ratio) * S
         factor, invert = lapack.get_lapack_funcs(("potrf", "trtri"), (H,))
         lower, failed = factor(H, lower=1)
         if failed and dtype == np.float32:
-            return self._seen(D, ratio, np.float64)
+            return self.seen(D, ratio, np.float64)
         return np.asarray(B @ (inverse_root(H) if failed else invert(lower, lower=1)[0].T))
 
 
@@ -411,32 +308,36 @@ def _descended(frame: Frame, loss: Loss, ratio: Floats) -> Floats:
 
     What happens to a relabelling does not depend on the others, so that the true labels are treated like all others.
     """
-    B = frame.B
-    x = -loss.gradient(np.zeros(loss.target.shape)) @ B  # the first step, since the Hessian is the identity
+    B, S = frame.matrices
+    target, weight, ratio = (each.astype(frame.dtype) for each in (loss.target, loss.weight, ratio))
+    close = CLOSE_IF_EXACT if frame.exact else CLOSE
+    loss = type(loss)(target, weight)
+    x = -loss.gradient(np.zeros_like(target)) @ B  # the first step, since the Hessian is the identity
+    z, value = frame.scored(loss, ratio, x)
     moving = np.arange(len(x))
     for _ in range(MOST_STEPS):
-        some, r, at = type(loss)(loss.target[moving], loss.weight[moving]), ratio[moving], x[moving]
-        z = at @ B.T
-        slope = (some.gradient(z) - r * frame.D0 * z) @ B + r * at
-        step = conjugate_gradients(B, some.curvature(z) - r * frame.D0, r, slope)
-        value = _value(frame, some, r, at, z)
-        x[moving] = _shortened(frame, some, r, at, step, value)
-        moving = moving[np.einsum("bk,bk->b", step, slope) > CLOSE * value]
+        some, r = type(loss)(target[moving], weight[moving]), ratio[moving]
+        here, scores, before = x[moving], z[moving], value[moving]
+        slope = some.gradient(scores) @ B + r * (here @ S)
+        step = conjugate_gradients(frame, some.curvature(scores), r, slope)
+        x[moving], z[moving], value[moving] = _shortened(frame, some, r, here, step, before)
+        moving = moving[np.einsum("bk,bk->b", step, slope) > close * before]
         if not moving.size:
             break
-    return x
+    return np.asarray(x, dtype=np.float64)
 
 
-def conjugate_gradients(B: Floats, w: Floats, r: Floats, right: Floats) -> Floats:
-    """x with (r I + B' diag(w) B) x = right, one system per row, to a relative residual of FORCING."""
+def conjugate_gradients(frame: Frame, D: Floats, r: Floats, right: Floats) -> Floats:
+    """x with H x = right, one system per row, to a relative residual of FORCING."""
+    B, S = frame.matrices
     x, residual, direction = np.zeros_like(right), right.copy(), right.copy()
-    size = np.einsum("bk,bk->b", right, right)[:, None]
+    size = np.einsum("bk,bk->b", residual, residual)[:, None]
     goal = FORCING**2 * size
     for _ in range(MOST_PRODUCTS):
         going = size > goal
         if not going.any():
             break
-        product = (w * (direction @ B.T)) @ B + r * direction
+        product = (D * (direction @ B.T)) @ B + r * (direction @ S)
         curvature = np.einsum("bk,bk->b", direction, product)[:, None]
         length = np.divide(size, curvature, out=np.zeros_like(size), where=going & (curvature > 0))
         x += length * direction
@@ -447,21 +348,19 @@ def conjugate_gradients(B: Floats, w: Floats, r: Floats, right: Floats) -> Float
     return x
 
 
-def _value(frame: Frame, loss: Loss, r: Floats, x: Floats, z: Floats) -> Floats:
-    squares = np.einsum("bk,bk->b", x, x) - frame.D0 * np.einsum("bi,bi->b", z, z)
-    return np.asarray(loss.value(z).sum(axis=1) + 0.5 * r[:, 0] * squares)
-
-
-def _shortened(frame: Frame, loss: Loss, r: Floats, x: Floats, step: Floats, value: Floats) -> Floats:
-    """x - step, with a step that is halved until the objective is no larger than before."""
+def _shortened(
+    frame: Frame, loss: Loss, r: Floats, x: Floats, step: Floats, value: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """x - step with its scores and its value; a step is halved until the objective is no larger than before."""
     length = np.ones((len(x), 1))
     for _ in range(MOST_HALVINGS):
         new = x - length * step
-        worse = _value(frame, loss, r, new, new @ frame.B.T) > value * (1 + 1e-12)
+        z, reached = frame.scored(loss, r, new)
+        worse = reached > value * (1 + ROUNDED)
         if not worse.any():
             break
         length[worse] *= 0.5
-    return np.asarray(x - length * step)
+    return new, z, reached
 
 
 def fit_for(training: Training, relabelling: Relabelling) -> SharedFit | OwnFits:
