@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import foldless as fl
+from foldless.honest import removal, statistic
 from foldless_studies.truth.questions import QUESTIONS, perform
 from foldless_studies.truth.regions import FAMILY_WISE, HELD, Ledger, figures_of, log_stake, regions, to_look_at
 from foldless_studies.truth.run import TruthSettings, page, run
@@ -100,13 +101,69 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):
         TruthSettings(3)
 
 
-@pytest.mark.parametrize("index", [261, 1020])
+def at(text):
+    """The region that a text such as `truth.regions.text_of` gives names."""
+    return tuple(tuple(level.split("=")) for level in text.split(";"))
+
+
+ONCE_CRASHED = {
+    261: "rows=21-40;columns=31-200;share=30-50 %;cells=normal;structure=subjects;"
+    "family=l1;strength=strong penalty;pipeline=scaler;question=compare;effect=strong",
+    1020: "rows=10-20;columns=31-200;share=30-50 %;cells=counts;structure=batches;"
+    "family=lda;strength=medium penalty;pipeline=minmax;question=brier;effect=weak",
+}
+
+
+ONCE_FAR_OFF = (
+    "rows=41-80;columns=201-2000;share=30-50 %;cells=rounded;structure=batches;"
+    "family=logistic;strength=weak penalty;pipeline=scaler;question=error;effect=strong"
+)
+
+
+@pytest.mark.parametrize("index", ONCE_CRASHED)
 def test_situations_that_once_crashed(index):
     """Refits that ignore every column, compared; probabilities without any error in the sample."""
-    assert "held" in perform(Situation(0, index))
+    assert "held" in perform(Situation(0, index, at(ONCE_CRASHED[index])))
 
 
 def test_a_sensitivity_that_was_far_off():
     """A fit that stopped early among many columns, judged at a thousand times the penalty: .001 to .13 for .62."""
-    line = perform(Situation(0, 145))
+    line = perform(Situation(0, 145, at(ONCE_FAR_OFF)))
     assert line["low"] < line["truth"] < line["high"]
+
+
+def without_training_noise(patch):
+    whole = statistic.Placements.trials
+    patch.setattr(statistic.Placements, "trials", lambda self, auc, noise: whole(self, auc, 0.0))
+
+
+def with_the_scaler_kept(patch):
+    patch.setattr(removal.Problem, "corrections", lambda self, model, rows: None)
+
+
+def without_a_guess_for_few_rows(patch):
+    patch.setattr(statistic, "GUESS_ROWS", 0.0)
+
+
+FAULTS = {
+    without_training_noise: "question=auc;rows=41-80;columns=31-200;effect=strong;family=ridge;cells=normal;"
+    "structure=independent;strength=weak penalty",
+    with_the_scaler_kept: "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
+    "structure=blocks;strength=medium penalty;pipeline=scaler",
+    without_a_guess_for_few_rows: "question=auc;rows=21-40;columns=1-5;effect=very strong;family=logistic;"
+    "share=30-50 %;structure=independent",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_planted_faults_are_found(fault, monkeypatch):
+    """In the region where a fault does harm, few situations refute the claim, at the level for all regions together."""
+    region = at(FAULTS[fault])
+    sound = figures_of(region, Ledger.of([perform(Situation(0, k, region)) for k in range(40)]))
+    assert sound.low < 0
+    fault(monkeypatch)
+    lines = []
+    while len(lines) < 200 and figures_of(region, Ledger.of(lines)).low <= ENOUGH:
+        lines += [perform(Situation(0, len(lines) + k, region)) for k in range(20)]
+    assert figures_of(region, Ledger.of(lines)).low > ENOUGH

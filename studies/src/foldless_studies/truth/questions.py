@@ -14,8 +14,8 @@ from foldless_studies.sampling import Labels, source
 from foldless_studies.truth.situations import Data, Levels, Situation
 
 LEVEL = 0.9
-# A rate of 0 or 1 lies outside every central interval: an end this close to it reaches it.
-EDGE = 0.005
+# A rate of 0 or 1, or an AUC of 1, lies outside every central interval: an end this close to it reaches it.
+EDGE, AUC_EDGE = 0.005, 0.001
 STRENGTHS = {"weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
 KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
@@ -137,6 +137,7 @@ def _doubts(*analyses: fl.Analysis) -> tuple[str, ...]:
 
 def _on_auc(post: fl.AUCPosterior, truth: float, doubts: tuple[str, ...], noise: bool) -> Asked:
     low, high = post.interval(LEVEL)
+    high = 1.0 if high > 1 - AUC_EDGE else high
     return Asked(low, high, truth, bool(low > 0.5) if noise else None, doubts)
 
 

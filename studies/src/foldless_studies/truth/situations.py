@@ -21,15 +21,16 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "rows": (*ROWS, "21-40", "41-80", "81-200"),
     "columns": (*COLUMNS, "6-30"),
     "share": (*SHARES, "30-50 %"),
-    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "rounded"),
+    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded"),
     "structure": ("independent", "independent", "blocks", "batches", "subjects", "gaps"),
     "family": ("logistic", "logistic", "ridge", "svm", "lda", "l1", "kbest"),
     "strength": ("weak penalty", "medium penalty", "strong penalty"),
     "pipeline": ("scaler", "scaler", "plain", "minmax", "pca"),
     "question": ("auc", "auc", "auc", "error", "compare", "search", "brier", "permutation", "classes"),
-    "effect": ("none", "weak", "strong"),
+    "effect": ("none", "weak", "strong", "very strong"),
 }
 MOST_CELLS = 400_000
+SPIKE = 1.0  # how fast a rare column grows where it is not 0: sizes differ as those of pixels and counts do
 SEARCHED = ("logistic", "ridge", "svm")
 # Where a question has no answer by design, or one that takes minutes, the situation is drawn again.
 FITTING: dict[str, dict[str, tuple[str, ...]]] = {
@@ -174,7 +175,7 @@ def _shifts(levels: Levels, classes: int, p: int, n: int, rng: np.random.Generat
     """How far each class is shifted: not at all, or so that a classifier of n rows finds something."""
     if levels["effect"] == "none":
         return np.zeros((classes, p))
-    distance = {"weak": 1.0, "strong": 2.2}[levels["effect"]] * (1 + 0.5 * (p / n) ** 0.25)
+    distance = {"weak": 1.0, "strong": 2.2, "very strong": 4.5}[levels["effect"]] * (1 + 0.5 * (p / n) ** 0.25)
     used = rng.permutation(p)[: max(1, int(p * rng.choice([0.05, 0.3, 1.0])))]
     shifts = np.zeros((classes, p))
     shifts[:, used] = rng.normal(size=(classes, used.size))
@@ -192,6 +193,7 @@ def _cells(kind: str, Z: Floats, rates: Floats) -> Floats:
         "binary": lambda: Z > 0,
         "counts": lambda: np.floor(np.exp(0.8 * Z + 0.5)),
         "rare": lambda: ndtri(1 - rates) < Z,
+        "spikes": lambda: np.expm1(SPIKE * np.maximum(Z - ndtri(1 - rates), 0)),
         "rounded": lambda: np.round(4 * ndtr(Z)),
     }
     return np.asarray(made[kind](), dtype=np.float64) if kind in made else Z
