@@ -19,7 +19,7 @@ FLAGS = (
     "--disable-component-update", "--disable-sync", "--disable-extensions", "--disable-dev-shm-usage",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
-PATIENCE = 60.0
+PATIENCE = 600.0  # a guard against hanging, not a measure of speed: machines are shared
 # Chromium reads commands from descriptor 3 and writes to descriptor 4.
 LAUNCHER = """
 import fcntl, os, sys

@@ -43,7 +43,7 @@ BEGUN = b"begun\n"
 TABLE, TASKS, HIDDEN = "table.csv", "tasks.jsonl", "."
 ENDS = {".png": b"IEND\xaeB`\x82", ".html": b"</html>", ".svg": b"</svg>", ".csv": b"\n", ".md": b"\n"}
 SHORTLY = 0.05  # seconds after a task, the length of a few tasks
-PATIENCE = 300  # seconds for a run that nobody disturbs; it takes a few
+PATIENCE = 900  # seconds for a run that nobody disturbs; it takes a few
 
 
 @dataclass(frozen=True)

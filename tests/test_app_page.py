@@ -176,7 +176,7 @@ def test_a_program_that_ends_half_way(browser, program):
     browser.wait_for("!document.getElementById('progress').hidden")
     assert list(program.scratch.iterdir())
     program.process.send_signal(signal.SIGINT)
-    out, err = program.process.communicate(timeout=30)
+    out, err = program.process.communicate(timeout=600)
     assert (program.process.returncode, err) == (0, "")
     assert out.endswith("foldless has ended; nothing was kept.\n")
     assert shown(browser, "ended").startswith(ENDED)

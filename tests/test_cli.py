@@ -355,7 +355,7 @@ def test_no_command_prints_help():
 
 def shell(*code_or_args, code=None):
     command = [sys.executable, "-c", code or "from foldless.cli import main; main()", *map(str, code_or_args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def test_real_process(csv, tmp_path):

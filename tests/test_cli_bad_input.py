@@ -388,7 +388,7 @@ def test_a_real_interruption_leaves_nothing(tmp_path):
     while process.poll() is None and not files_in(scratch):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out, err) == (130, "", "foldless: interrupted\n")
     assert files_in(scratch) == []
 

@@ -144,5 +144,5 @@ def test_a_killed_worker_does_not_change_the_answer(client, data, tmp_path):
     before = set(client.run(os.getpid).values())
     np.testing.assert_allclose(fl.cbauc(W, table, y), fl.cbauc(W, X, y), rtol=1e-12)
     assert (tmp_path / "mark").exists()
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=600)
     assert set(client.run(os.getpid).values()) != before

@@ -31,7 +31,7 @@ WORDS = ("benchmark", "accuracy", "--quick", "--replicates", "2", "--methods", "
 def foldless(*words, cwd, before=None, code=MAIN):
     """The command in a process of its own, after `before` has been called there."""
     return subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=cwd, preexec_fn=before, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", code, *words], cwd=cwd, preexec_fn=before, capture_output=True, text=True, timeout=600
     )
 
 
