@@ -163,9 +163,9 @@ def test_the_shift_is_taken_from_all_over_the_table():
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_neither_overflows_nor_rounds_the_scores(data, dtype, monkeypatch):
     """Scores far beyond 65504, in several blocks: the answer of the same numbers in float64."""
-    from foldless.tables import torch_sums
+    from foldless.tables import tensors
 
-    monkeypatch.setattr(torch_sums, "WIDENED", 1000 * P)
+    monkeypatch.setattr(tensors, "WIDENED", 1000 * P)
     X, y, w, W = data
     table = torch.asarray(X * 1000).to(dtype)
     for weights in (40 * w, 40 * W):

@@ -53,7 +53,7 @@ def test_sheets_of_a_workbook(tmp_path, table):
         sheet.write(3 + k, 5, "case" if Y[k] else "control")
     book.close()
     found = answer(path, "--sheet", "Data")
-    assert found["auc"] == expected["auc"]
+    assert found["auc"] == pytest.approx(expected["auc"], rel=1e-12)  # a column that is left out moves the last digit
     assert found["read_as"] == "Excel, sheet 'Data', without the title 'Study of 2021, all sites'"
     assert "left out: 'day' (dates or times)" in found["prepared"]
     for options in ((), ("--sheet", "data")):

@@ -22,7 +22,7 @@ import foldless as fl
 from cli_files import X as CELLS
 from cli_files import Y as LABELS
 from cli_files import lines, run
-from data import alternating
+from data import alternating, normal_rows
 from foldless.comparison.paired import refitted_evidence
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.held_out import HeldOut, ModelPairs
@@ -56,7 +56,8 @@ def test_one_without_a_closed_form_has_all_refitted(rows):
     assert result.method == result.a.method == result.b.method == "refit"
     assert sum("refitted 20 times" in note for note in result.notes) == 2
     by_name = fl.compare(sparse, ridge, X, y, method="refit", n_jobs=1)
-    assert by_name.summary() == result.summary()
+    assert {**by_name.summary(), "notes": None} == {**result.summary(), "notes": None}
+    assert result.notes[:-1] == by_name.notes  # and what the ridge regression has alone
     analysed = fl.compare(fl.analyse(ridge, X, y), fl.analyse(sparse, X, y, method="refit"), names=("b", "a"))
     assert analysed.difference.mean == pytest.approx(-result.difference.mean, rel=1e-12)
     assert fl.compare(sparse, ridge, X, y, method="loo").method == "loo-surrogate"
@@ -297,3 +298,17 @@ def test_a_saved_tree_that_points_outside_is_refused(table, tmp_path, part, numb
     done = run("auc", table, "--target", "y", "--model-file", tmp_path / "m.skops")
     assert done.exit_code == 2
     assert "holds a tree whose nodes lead nowhere" in done.stderr
+
+
+def test_a_model_that_is_refitted_for_the_others_says_what_it_has_alone():
+    """Its AUC in a comparison is not that of `auc_posterior`; a note has both, and the others have none."""
+    y = np.repeat([0, 1], [30, 40])
+    X = normal_rows(y, 4, shift=[0.9, 0.5, 0.0, 0.0], seed=5)
+    linear = LogisticRegression().fit(X, y)
+    sparse = clone(L1).fit(X, y)
+    result, alone = fl.compare(linear, sparse, X, y, names=("linear", "sparse")), fl.auc_posterior(linear, X, y)
+    assert (result.a.method, alone.method) == ("refit", "loo")
+    (note,) = [note for note in result.notes if "alone" in note]
+    assert note.startswith("linear: refitted here")
+    assert f"{alone.mean:.3f} ({alone.interval()[0]:.3f} to {alone.interval()[1]:.3f})" in note
+    assert not any("alone" in note for note in fl.compare(linear, linear, X, y).notes)

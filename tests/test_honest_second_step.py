@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from data import alternating
 from foldless.honest import groups as by_groups
-from foldless.honest import removal
+from foldless.honest import newton, removal
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 
@@ -21,7 +21,7 @@ MODELS = {
 SHAPES = {"wide": (40, 80), "tall": (40, 12)}
 
 
-def one_step(problem, model, loss, u, units):
+def one_step(z, model, loss, u, units):
     return np.zeros((units.max() + 1, units.size))
 
 
@@ -107,7 +107,7 @@ def test_the_least_settled_rows_come_first(monkeypatch):
     """With work for one row only, the row that most needs it is corrected, and by as much as with work for all."""
     (X, y), model = data("wide"), MODELS["logistic"]
     with_all = honest(model, X, y).loo
-    monkeypatch.setattr(removal, "MOST_WORK", 0.0)
+    monkeypatch.setattr(newton, "MOST_WORK", 0.0)
     with_one = honest(model, X, y).loo
     monkeypatch.setattr(removal, "second_steps", one_step)
     with_none = honest(model, X, y).loo

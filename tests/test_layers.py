@@ -19,7 +19,7 @@ ROWS = [
     ["estimate", "validation", "given_scores"],
     ["analysis", "baselines"],
     ["answers"],
-    ["multiclass", "given_weights", "streaming", "measures"],
+    ["given_weights", "streaming", "measures"],
     ["findings"],
     ["results"],
     ["honest"],

@@ -9,7 +9,7 @@ import pytest
 
 import foldless as fl
 from foldless.laws import moments
-from foldless.tables import block, sums
+from foldless.tables import block, matrix
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_block_borders_do_not_matter(data, monkeypatch):
     expected = fl.cbauc(W, X, y)
     monkeypatch.setattr(moments, "BLOCK_ELEMENTS", 40)
     monkeypatch.setattr(moments, "MIN_HEIGHT", 7)
-    monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 13)
+    monkeypatch.setattr(matrix, "BLOCK_ELEMENTS", 13)
     monkeypatch.setattr(block, "CACHED", 20)
     np.testing.assert_allclose(fl.cbauc(W, X, y), expected, rtol=1e-13)
     np.testing.assert_allclose(fl.cbauc(W, X.astype(np.float32).astype(float), y), expected, rtol=1e-5)

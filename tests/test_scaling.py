@@ -149,8 +149,7 @@ def test_a_penalised_intercept_follows_the_centre():
 @pytest.mark.parametrize("P", [6, 60])
 def test_a_free_intercept_is_what_the_rank_one_update_gives(P):
     """Balanced classes and a centred X: ridge with its intercept penalised or free has the same weights and slopes."""
-    from foldless.honest.design import build_design, curvature_at
-    from foldless.honest.scaling import with_free_intercept
+    from foldless.honest.design import build_design, curvature_at, with_free_intercept
 
     X, _ = gaussian(2, P, N=30)
     X, D, lam = X - X.mean(axis=0), np.linspace(0.5, 2.0, 30), 3.0

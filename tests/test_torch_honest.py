@@ -55,14 +55,14 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_double_precision_is_the_answer_of_numpy(name, shape, monkeypatch):
     """In blocks of unequal size, with pairs sampled, with all pairs, and with more columns than rows."""
-    from foldless.tables import torch_matrix
+    from foldless.tables import tensors
 
     if "lda" in name and shape[1] >= shape[0]:
         pytest.skip("no closed form")
     if "without" in name and shape[0] < 1000:
         pytest.skip("no finite solution")
-    monkeypatch.setattr(torch_matrix, "SHORT", 64)
-    monkeypatch.setattr(torch_matrix, "BLOCK_ENTRIES", 64 * 7 * shape[1])
+    monkeypatch.setattr(tensors, "SHORT", 64)
+    monkeypatch.setattr(tensors, "BLOCK_ENTRIES", 64 * 7 * shape[1])
     X, y = table(*shape)
     model = MODELS[name].fit(X, y)
     assert_same(model, torch.asarray(X), X, y, 1e-9)
@@ -100,7 +100,7 @@ def test_a_hessian_that_single_precision_cannot_hold():
 
 def test_factors_are_not_rounded_where_pytorch_is_told_to():
     """With TF32 allowed, products that may be in float32 are in float64."""
-    from foldless.tables.torch_matrix import TorchMatrix
+    from foldless.tables.tensors import TorchMatrix
 
     X, _ = table(5000, 70)
     matrix, weight = TorchMatrix(torch.asarray(X)), np.full(5000, 0.3)

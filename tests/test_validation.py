@@ -28,8 +28,7 @@ from foldless.honest.probabilities import Estimate, ProbableRows
 from foldless.laws.effect import GridEffect
 from foldless.model.probabilities import link_of
 from foldless.results.measure import Measure
-from foldless.results.precision import PrecisionRecall, average_precision
-from foldless.results.roc import BinormalCurves
+from foldless.results.roc import BinormalCurves, PrecisionRecall, average_precision
 
 TIGHT = {"tol": 1e-10, "max_iter": 100_000}
 
@@ -615,3 +614,66 @@ def test_the_brier_score_of_ten_rows_is_at_most_one():
         a = fl.analyse(make_pipeline(StandardScaler(), LogisticRegression(C=100)).fit(X, y), X, y)
         for measure in (a.brier, a.scaled_brier):
             assert measure.interval(0.99)[1] <= 1.0
+
+
+# ---- The verdict is on the AUC: probabilities that are wrong are named beside it
+
+
+@pytest.fixture(scope="module")
+def miscalibrated():
+    """30 columns of noise beside the one that counts: too many without a penalty."""
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1], [90, 60])
+    X = rng.normal(size=(150, 31))
+    X[:, 0] += 1.2 * y
+    order = rng.permutation(150)
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [(None, "are too extreme"), ({0: 1, 1: 5}, r"are too high on average \(observed/expected 0.*too extreme")],
+    ids=["extreme", "too high"],
+)
+def test_wrong_probabilities_are_named_in_one_sentence(miscalibrated, weights, said):
+    X, y = miscalibrated
+    model = LogisticRegression(C=1e3, tol=1e-8, max_iter=10_000, class_weight=weights).fit(X, y)
+    calibration = fl.analyse(model, X, y).calibration
+    (sentence,) = calibration.doubts()
+    assert re.search(said, sentence)
+    low, high = calibration.slope.interval()
+    assert high < 1
+    assert f"calibration slope {calibration.slope.mean:.2f}, {low:.2f} to {high:.2f}" in sentence
+    assert sentence in fl.validate(model, X, y).notes
+    page = fl.report(model, X, y, search=False)
+    assert (page.verdict, page.summary()["verdict_sentence"].endswith(f"But {sentence}")) == ("trust", True)
+
+
+def test_the_command_names_wrong_probabilities_beside_the_verdict(miscalibrated, tmp_path):
+    X, y = miscalibrated
+    path, names = tmp_path / "rows.csv", ",".join([*(f"v{k}" for k in range(31)), "y"])
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=names, comments="")
+    said = run("auc", path, "--target", "y", "--C", "1000").stdout
+    assert "Verdict: trust (no check speaks against this AUC)." in said
+    assert "warning: the predicted probabilities are too extreme (calibration slope 0." in said
+    assert "probabilities are" not in run("auc", path, "--target", "y", "--model", "ridge").stdout
+
+
+def test_right_probabilities_are_not_accused_more_often_than_the_level_says():
+    """Of 60 samples in which the model is right, an interval of 95 % excludes 1 in a few."""
+    accused = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(200, 2))
+        y = rng.random(200) < 1 / (1 + np.exp(-X @ [1.0, -0.5]))
+        accused += bool(fl.analyse(LogisticRegression(C=1e4).fit(X, y), X, y).calibration.doubts())
+    assert accused <= 6
+
+
+def test_a_slope_that_is_certain_but_near_1_does_no_harm():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 90))
+    y = rng.random(3000) < 1 / (1 + np.exp(-1.5 * X[:, 0]))
+    calibration = fl.analyse(LogisticRegression(C=1e4).fit(X, y), X, y).calibration
+    assert 0.85 < calibration.slope.mean < calibration.slope.interval()[1] < 1
+    assert calibration.doubts() == ()

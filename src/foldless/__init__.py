@@ -20,24 +20,21 @@ _NAMES = {
     "estimate": "auc_posterior diagnose error_posterior honest_scores roc_posterior",
     "findings.finding": "Diagnosis Finding",
     "given_scores": "auc_posterior_from_scores error_posterior_from_scores roc_posterior_from_scores",
-    "given_weights": "auc_posterior_many cbauc",
+    "given_weights": "AUCPosteriors auc_posterior_many cbauc",
     "honest.posterior": "EffectPrior",
     "laws.moments": "ScoreStats",
     "laws.prior": "Prior",
+    "measures": "NetBenefit",
     "permutation.answer": "PermutationTest permutation_test",
     "permutation.decoding": "Decoding decode",
     "plan.learning": "LearningCurve learning_curve",
     "plan.sample_size": "SamplePlan plan_sample_size",
-    "results.auc": "AUCPosterior",
+    "results.auc": "AUCPosterior HonestScores",
     "results.classes": "MulticlassAUCPosterior",
     "results.error": "ErrorPosterior",
-    "results.many": "AUCPosteriors",
-    "results.roc": "ROCPosterior",
-    "results.scores": "HonestScores",
+    "results.roc": "PrecisionRecall ROCPosterior",
     "results.calibration": "Calibration",
     "results.measure": "Measure",
-    "results.net_benefit": "NetBenefit",
-    "results.precision": "PrecisionRecall",
     "search.meta": "FoldlessSearch auc_scorer",
     "show.auc": "AUCPosteriorDisplay PairwiseAUCDisplay",
     "show.comparison": "ComparisonDisplay LearningCurveDisplay",
@@ -80,11 +77,13 @@ if TYPE_CHECKING:
     from foldless.given_scores import auc_posterior_from_scores as auc_posterior_from_scores
     from foldless.given_scores import error_posterior_from_scores as error_posterior_from_scores
     from foldless.given_scores import roc_posterior_from_scores as roc_posterior_from_scores
+    from foldless.given_weights import AUCPosteriors as AUCPosteriors
     from foldless.given_weights import auc_posterior_many as auc_posterior_many
     from foldless.given_weights import cbauc as cbauc
     from foldless.honest.posterior import EffectPrior as EffectPrior
     from foldless.laws.moments import ScoreStats as ScoreStats
     from foldless.laws.prior import Prior as Prior
+    from foldless.measures import NetBenefit as NetBenefit
     from foldless.permutation.answer import PermutationTest as PermutationTest
     from foldless.permutation.answer import permutation_test as permutation_test
     from foldless.permutation.decoding import Decoding as Decoding
@@ -94,15 +93,13 @@ if TYPE_CHECKING:
     from foldless.plan.sample_size import SamplePlan as SamplePlan
     from foldless.plan.sample_size import plan_sample_size as plan_sample_size
     from foldless.results.auc import AUCPosterior as AUCPosterior
+    from foldless.results.auc import HonestScores as HonestScores
     from foldless.results.calibration import Calibration as Calibration
     from foldless.results.classes import MulticlassAUCPosterior as MulticlassAUCPosterior
     from foldless.results.error import ErrorPosterior as ErrorPosterior
-    from foldless.results.many import AUCPosteriors as AUCPosteriors
     from foldless.results.measure import Measure as Measure
-    from foldless.results.net_benefit import NetBenefit as NetBenefit
-    from foldless.results.precision import PrecisionRecall as PrecisionRecall
+    from foldless.results.roc import PrecisionRecall as PrecisionRecall
     from foldless.results.roc import ROCPosterior as ROCPosterior
-    from foldless.results.scores import HonestScores as HonestScores
     from foldless.search.meta import FoldlessSearch as FoldlessSearch
     from foldless.search.meta import auc_scorer as auc_scorer
     from foldless.show.auc import AUCPosteriorDisplay as AUCPosteriorDisplay

@@ -29,7 +29,7 @@ from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.given_weights import conjugate_prior
 from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import RememberedRows
+from foldless.honest.class_statistic import TrainingRows
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -37,21 +37,17 @@ from foldless.honest.refits import Refits, Training
 from foldless.honest.scores import NoClosedForm
 from foldless.honest.tuning import of_search
 from foldless.laws.prior import Prior
-from foldless.measures import ClassMeasures, Measures
+from foldless.measures import ClassMeasures, Measures, NetBenefit
 from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import ends_in_pls, is_estimator, search_in
 from foldless.model.streamed import stream_view
 from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
-from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
-from foldless.results.auc import AUCPosterior
-from foldless.results.classes import MulticlassAUCPosterior
+from foldless.results.auc import AUCPosterior, HonestScores
+from foldless.results.classes import MulticlassAUCPosterior, refuse_two_class_options
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
-from foldless.results.net_benefit import NetBenefit
-from foldless.results.precision import PrecisionRecall
-from foldless.results.roc import ROCPosterior
-from foldless.results.scores import HonestScores
+from foldless.results.roc import PrecisionRecall, ROCPosterior
 from foldless.tables import is_out_of_core, refuse_stream
 
 
@@ -82,7 +78,7 @@ class Options:
     @property
     def in_sample(self) -> bool:
         """Whether the paper's method was asked for."""
-        return checks.known_method(self.method) == "in-sample"
+        return self.method == "in-sample"
 
     @property
     def refit(self) -> bool:
@@ -181,14 +177,6 @@ class Analysis:
         if self.several_classes:
             raise two_classes_only(self.estimator, function)
 
-    def refuse_refits(self, function: str) -> None:
-        """Refuse answers that come from refits, for what rests on the closed form."""
-        if self.by_refits:
-            raise InputError(
-                f"{function} needs rows left out in closed form, and this classifier was refitted instead: it takes "
-                f"linear classifiers, analysed with method='loo'."
-            )
-
     def refitted(self) -> Analysis:
         """The same question, to be answered by refits."""
         return replace(self, options=replace(self.options, method="refit"))
@@ -226,9 +214,9 @@ class Analysis:
         return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
 
     @cached_property
-    def class_rows(self) -> RememberedRows:
+    def class_rows(self) -> TrainingRows:
         """The honest scores of more than two classes, as what their AUCs are computed from."""
-        return RememberedRows(self.class_scores)
+        return TrainingRows(self.class_scores)
 
     @cached_property
     def judged_rows(self) -> Judged:
@@ -294,8 +282,8 @@ class Analysis:
         """The same of two classes only."""
         if threshold is not None:
             threshold = checks.as_number(threshold, "threshold")
-        if covariance not in (None, "common", "per-class"):
-            raise InputError(f"covariance must be 'common' or 'per-class', got {covariance!r}.")
+        if covariance is not None:
+            checks.one_of(covariance, "covariance", ("common", "per-class"))
         return self._answers_for("this question").error(threshold, prevalence, covariance)
 
     @cached_property

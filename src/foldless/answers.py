@@ -20,7 +20,7 @@ from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import RememberedRows
+from foldless.honest.class_statistic import TrainingRows
 from foldless.honest.classes import ClassScores
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -40,13 +40,11 @@ from foldless.model.probabilities import (
 )
 from foldless.model.steps import innermost, is_estimator, notes_on_threshold, own_threshold
 from foldless.model.view import LinearView
-from foldless.multiclass import posterior_of_scores
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
-from foldless.results.auc import AUCPosterior
-from foldless.results.classes import MulticlassAUCPosterior
+from foldless.results.auc import AUCPosterior, HonestScores
+from foldless.results.classes import MulticlassAUCPosterior, posterior_of_scores
 from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
-from foldless.results.scores import HonestScores
 from foldless.tables import is_out_of_core
 
 
@@ -70,7 +68,7 @@ class Computed(Protocol):
     @property
     def class_scores(self) -> ClassScores: ...
     @property
-    def class_rows(self) -> RememberedRows: ...
+    def class_rows(self) -> TrainingRows: ...
     @property
     def judged_rows(self) -> Judged: ...
     @property
@@ -230,16 +228,9 @@ class OfTwoClasses:
 
     def scores(self) -> HonestScores:
         loo = self.analysis.leave_one_out
-        origin = loo.removed.provenance
-        return HonestScores(
-            scores=loo.removed.loo,
-            pair_auc=loo.statistic.pair_auc,
-            noise_share=loo.statistic.noise_share,
-            residual=origin.residual,
-            match=origin.match,
-            method=origin.method,
-            notes=rate_notes(loo, self.analysis.table_notes),
-        )
+        origin, notes = loo.removed.provenance, rate_notes(loo, self.analysis.table_notes)
+        figures = (loo.statistic.pair_auc, loo.statistic.noise_share, origin.residual, origin.match)
+        return HonestScores(loo.removed.loo, *figures, origin.method, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,16 +281,15 @@ class OfWeightsOnStream(InSample):
     """The same along given weights on a table that is not in memory: the AUC needs one pass, and no view."""
 
     @cached_property
-    def _posterior(self) -> tuple[AUCPosterior, str | None]:
+    def _posterior(self) -> AUCPosterior:
         a = self.analysis
         return posterior_of_weights(a.estimator, a.X, a.y, self.prior, a.options.pos_label)
 
     def auc(self) -> AUCPosterior:
-        return self._posterior[0]
+        return self._posterior
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        text = self._posterior[1]
-        return () if text is None else (OptimismWarning(text),)
+        return tuple(OptimismWarning(note) for note in self._posterior.notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,16 +17,23 @@ from foldless.words import counted, listed
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+Bools = npt.NDArray[np.bool_]
 
 
 # ---- Parameters with a fixed set of values.
 
 
-def known_method(method: Any) -> str:
-    """ "loo", "refit" or "in-sample"; "auto" begins as "loo"."""
+def known_method(method: Any) -> None:
+    """Refuse an unknown method."""
     if method not in ("auto", "loo", "refit", "in-sample"):
         raise InputError(f"method must be 'auto', 'loo', 'refit' or 'in-sample', got {method!r}.")
-    return "loo" if method == "auto" else str(method)
+
+
+def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
+    """Refuse an option that does not exist."""
+    if value not in choices:
+        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}.")
 
 
 def known_average(multi_class: Any) -> None:
@@ -97,7 +104,7 @@ def _floats(value: Any, message: Callable[[], str]) -> Floats:
 class Labels:
     """Two-class labels: which rows are positive, and what the two classes are called."""
 
-    positive: npt.NDArray[np.bool_]
+    positive: Bools
     negative_label: Any
     positive_label: Any
 
@@ -210,7 +217,7 @@ def refuse_many_classes(present: list[Any], or_more: str = "") -> None:
     )
 
 
-def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
+def group_codes(groups: Any, n_rows: int) -> Ints:
     """Group labels as codes 0, 1, ..."""
     labels = _plain_labels(groups)
     if labels.shape != (n_rows,):
@@ -220,7 +227,7 @@ def group_codes(groups: Any, n_rows: int) -> npt.NDArray[np.intp]:
     return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
 
 
-def as_groups(groups: Any, positive: npt.NDArray[np.bool_], *, fewest: int) -> npt.NDArray[np.intp]:
+def as_groups(groups: Any, positive: Bools, *, fewest: int) -> Ints:
     """Group codes; each class must occur in at least `fewest` groups."""
     codes = group_codes(groups, positive.size)
     n_groups = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
@@ -341,6 +348,11 @@ def is_sparse(X: Any) -> bool:
     return hasattr(X, "tocsr") and hasattr(X, "nnz")
 
 
+def dense(X: Any) -> Floats:
+    """A sparse or dense matrix as a dense one of float64."""
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+
+
 def is_frame(X: Any) -> bool:
     """True for pandas and polars data frames."""
     return hasattr(X, "columns") and hasattr(X, "to_numpy")
@@ -404,7 +416,7 @@ def _dense(X: Any) -> Array:
 
 
 def _real(M: Any) -> Any:
-    # Integers stay as they are: `tables.sums.project` converts a block of rows at a time.
+    # Integers stay as they are: `tables.matrix.project` converts a block of rows at a time.
     if M.dtype.kind == "f" and M.dtype.itemsize > 8:
         return M.astype(np.float64)  # linear algebra has no longer floats
     if M.dtype.kind in "biuf":
@@ -443,10 +455,15 @@ def same_length(n_rows: int, n_labels: int, what: str = "X has {} rows") -> None
         raise InputError(f"{what.format(n_rows)} but y has {n_labels} labels: they must match, row by row.")
 
 
+def largest_size(X: Any) -> float:
+    """The largest absolute value."""
+    values = X.data if is_sparse(X) else X
+    return max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+
+
 def sane_size(X: Any) -> None:
     """Refuse numbers whose squares, and the squares of those, overflow or vanish."""
-    values = X.data if is_sparse(X) else X
-    size = max(abs(float(values.max())), abs(float(values.min()))) if values.size else 0.0
+    size = largest_size(X)
     if size > 0 and not SMALLEST < size < LARGEST:
         raise _cannot_be_squared(f"the numbers in X are of size {size:.0e}", "X before the fit")
 

@@ -9,10 +9,9 @@ from foldless.answers import NEITHER
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
 from foldless.results.accuracy import ClassErrorPosterior
-from foldless.results.auc import AUCPosterior
+from foldless.results.auc import AUCPosterior, HonestScores
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
-from foldless.results.scores import HonestScores
 from foldless.tables import refuse_stream
 
 Method = Literal["auto", "loo", "refit", "in-sample"]

@@ -8,17 +8,16 @@ from typing import Any, Literal
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.errors import InputError
 from foldless.honest import rates
-from foldless.honest.design import Ints
 from foldless.honest.normal_scale import NormalScale
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import SeparationStatistic, statistic_of_scores
 from foldless.laws.effect import GridEffect
-from foldless.multiclass import posterior_from_scores, refuse_two_class_options
 from foldless.results.auc import AUCPosterior
+from foldless.results.classes import posterior_from_scores, refuse_two_class_options
 from foldless.results.error import ErrorPosterior, SeparateScales
 from foldless.results.roc import BinormalCurves, ROCPosterior
 

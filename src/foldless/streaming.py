@@ -19,9 +19,8 @@ from foldless.errors import EstimatorError, InputError
 from foldless.honest.newton import descended, halved
 from foldless.tables import as_source, clusters
 from foldless.tables.block import Block, ByLabel, Moments, Source
-from foldless.tables.matrix import ArraySource, block_height
+from foldless.tables.matrix import ArraySource, block_height, column_sums
 from foldless.tables.parquet import ParquetSource
-from foldless.tables.sums import column_sums
 
 __all__ = ["cluster", "fit_logistic", "in_blocks", "open_files"]
 

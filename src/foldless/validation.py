@@ -188,7 +188,8 @@ def validate(
 def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | None, level: float) -> Validation:
     measures, labels = analysis.measures(prevalence), analysis.rows.labels
     figures = (*_overall(analysis, measures), *_decisions(analysis, measures, threshold))
-    notes = (*_few(labels.n0, labels.n1), *measures.calibration.certain, *analysis.notes)
+    doubts = (*measures.calibration.certain, *measures.calibration.doubts(level))
+    notes = (*_few(labels.n0, labels.n1), *doubts, *analysis.notes)
     return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
 
 

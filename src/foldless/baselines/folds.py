@@ -17,11 +17,10 @@ from foldless.baselines.scores import (
     as_sample,
     direction_scores,
     fewest_rows,
-    one_of,
     random_source,
     run_all,
 )
-from foldless.checks import Floats
+from foldless.checks import Floats, one_of
 from foldless.errors import InputError
 
 Split = tuple[Rows, Rows]

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtr
 
 from foldless.baselines.estimate import AUCEstimate, Interval, Mask, area, midranks, rank_auc
-from foldless.baselines.scores import fewest_rows, linear_scores, one_of, training_scores
-from foldless.checks import Floats, as_labels, as_scores, same_length
+from foldless.baselines.scores import fewest_rows, linear_scores, training_scores
+from foldless.checks import Floats, as_labels, as_scores, one_of, same_length
 from foldless.errors import InputError
 
 

@@ -19,10 +19,10 @@ from foldless.checks import (
     as_matrix,
     as_row_weights,
     as_weights,
+    dense,
     finite_scores,
     group_codes,
     is_frame,
-    is_sparse,
     same_length,
     sane_length,
 )
@@ -120,7 +120,7 @@ def _coefficients(model: Any, n_features: int) -> Floats:
     coef = getattr(model, "coef_", None)
     if coef is None:
         raise EstimatorError(f"expected a linear classifier with coef_, got a {type(model).__name__}.")
-    w = np.asarray(coef.toarray() if is_sparse(coef) else coef, dtype=np.float64)
+    w = dense(coef)
     if w.size != n_features:
         raise EstimatorError(
             f"expected one weight per column of X ({n_features}), got coef_ of shape {w.shape}: "
@@ -253,9 +253,3 @@ def as_count(value: Any, name: str, least: int) -> int:
     if number < least:
         raise InputError(f"{name} must be at least {least}, got {number}.")
     return number
-
-
-def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
-    """Refuse an option that does not exist."""
-    if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}.")

@@ -24,6 +24,7 @@ from foldless.cli.options import (
 )
 from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
+from foldless.tables import is_out_of_core
 
 RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
 EXAMPLES = """\b
@@ -149,6 +150,7 @@ def answer(
         **request.facts(),
         **more,
         "n_features": len(request.features),
+        "n_encoded": _encoded(analysis),
         "classifier": request.classifier,
         "method": area.method,
         "level": level,
@@ -161,6 +163,11 @@ def answer(
         "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
         **outputs.write(request, analysis),
     }
+
+
+def _encoded(analysis: fl.Analysis) -> int | None:
+    """Columns that the classifier sees, once text has become categories; unknown where it was refitted."""
+    return None if analysis.by_refits else int(analysis.view.X.shape[1])
 
 
 def _two_classes(
@@ -178,7 +185,15 @@ def _two_classes(
         "probability": rates.probability,
         "prevalence": rates.prevalence,
         **{name: _rate(getattr(rates, name), request.options.level) for name in RATES},
-    }, rates.notes
+    }, rates.notes + _on_risks(analysis, request.options.level)
+
+
+def _on_risks(analysis: fl.Analysis, level: float) -> tuple[str, ...]:
+    """Whether predicted probabilities are wrong, of which the verdict, on the AUC, says nothing."""
+    try:
+        return () if is_out_of_core(analysis.X, analysis.y) else analysis.calibration.doubts(level)
+    except (fl.EstimatorError, fl.InputError):  # it has none
+        return ()
 
 
 def _several_classes(area: Any, level: float) -> dict[str, Any]:
@@ -254,10 +269,15 @@ def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str,
         "probability that AUC > 0.5": words.rate(result["prob_above_chance"]),
         **({} if several else _rate_facts(result)),
         "rows": rows,
-        "classifier": request.classifier_words,
+        "classifier": request.classifier_words + _encoding(result),
         "method": f"{result['method']}   ({METHODS[result['method']]})",
         **request.table_facts(),
     }
+
+
+def _encoding(result: dict[str, Any]) -> str:
+    more = result["n_encoded"] not in (None, result["n_features"])
+    return f" ({result['n_encoded']} columns after encoding)" if more else ""
 
 
 def _rate_facts(result: dict[str, Any]) -> dict[str, str]:

@@ -13,7 +13,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.models import CLASSIFIERS, load_model, method_for, model_file_option
+from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
 from foldless.cli.sets import ColumnSets, as_words
@@ -159,8 +159,8 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         fits = _on_sets(request, *sets) if sets else {n: request.fitted(m) for n, m in _named(models, request).items()}
         if request.saved is not None:
             fits[f"{request.saved.name} from {request.saved.path.name}"] = request.saved.model
-        method = method_for("auto", *fits.values())
-        ranking = fl.compare_many(fits, request.X, request.y, method=method, **request.how)
+        analyses = {name: request.judged(fit) for name, fit in fits.items()}
+        ranking = fl.compare_many(analyses)
     rows = ranking.summary(level)
     if sets:  # the larger model first, whichever is better
         rows.sort(key=lambda row: list(fits).index(row["name"]))
@@ -177,7 +177,7 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
         "models": rows,
         "first_two": {k: v for k, v in pair.items() if k not in ("notes", "level", "n0", "n1", "method")},
         **({"columns": sets[0], "added_columns": sets[1], "gain": gain(first_two)} if sets else {}),
-        **request.doubts(request.judged(fits[rows[0]["name"]]), _new_warnings(warned, ranking.notes), ranking.notes),
+        **request.doubts(analyses[rows[0]["name"]], _new_warnings(warned, ranking.notes), ranking.notes),
     }
     return result, first_two
 
@@ -256,7 +256,8 @@ def _sentence(result: dict[str, Any]) -> str:
 def _gain_sentence(result: dict[str, Any]) -> str:
     pair, rope = result["first_two"], result["first_two"]["rope"]
     added, first = words.counted(len(result["added_columns"]), "column"), len(result["columns"])
-    answers = {"yes": "makes", "no": "does not make", "undecided": "may make"}
+    makes = "makes" if pair["low"] > rope else "very likely makes"  # its interval has two ends, `SURE` has one
+    answers = {"yes": makes, "no": "does not make", "undecided": "may make"}
     return (
         f"Adding {added} to {first} {answers[result['gain']]} this classifier better"
         f"{f' by more than {rope:g}' if rope else ''}{'; these rows do not decide' * (result['gain'] == 'undecided')}: "

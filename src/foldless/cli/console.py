@@ -35,7 +35,7 @@ VERDICTS = {"trust": "green", "caution": "yellow", "do not use": "red"}
 
 def say_verdict(verdict: str) -> None:
     """The verdict, below the sentence that it is about; the warnings at the end give the reasons."""
-    reasons = "no check speaks against the estimate" if verdict == "trust" else "for the reasons at the end"
+    reasons = "no check speaks against this AUC" if verdict == "trust" else "for the reasons at the end"
     say(f"Verdict: {verdict} ({reasons}).", style=f"bold {VERDICTS[verdict]}")
 
 

@@ -57,15 +57,20 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def score_table(request: Request, analysis: fl.Analysis) -> Any:
     """A polars frame: name of the row, class, honest score towards the positive class, and honest probability.
 
-    Of more than two classes there is one score per class. A row without a name goes by its number in the file, from 1.
+    Of more than two classes there are those of each class. A row without a name goes by its number in the file, from 1,
+    and has its group beside it, where there are groups.
     """
     import polars as pl
 
     names = request.row_numbers if request.row_names is None else [harmless(name) for name in request.row_names]
-    columns = {"id": names, "class": [harmless(label) for label in request.y.tolist()]}
+    groups = {} if request.groups is None else {"group": [harmless(each) for each in request.groups.tolist()]}
+    columns = {"id": names, **groups, "class": [harmless(label) for label in request.y.tolist()]}
     if len(request.labels) > 2:
         scores = zip(analysis.estimator.classes_.tolist(), analysis.class_scores.alone, strict=True)
         columns |= {f"honest_score_{label}": row for label, row in scores}
+        with suppress(EstimatorError, InputError):
+            shares = zip(analysis.estimator.classes_.tolist(), analysis.probabilities.T, strict=True)
+            columns |= {f"honest_probability_{label}": row for label, row in shares}
         return pl.DataFrame(columns, strict=False)
     columns["honest_score"] = analysis.scores.scores
     with suppress(EstimatorError, InputError):  # a classifier without probabilities, such as ridge

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from foldless.errors import InputError
+from foldless.words import both_ends
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,8 @@ class ColumnSets:
                 if word in columns and word not in features:
                     raise InputError(f"{option}: '{word}' is the target, names rows or groups, or was dropped.")
                 if not matching((word,), features):
-                    raise InputError(f"{option}: no column to predict from matches '{word}'.")
+                    known = f"the columns are {both_ends(features)}"
+                    raise InputError(f"{option}: no column to predict from matches '{word}'; {known}.")
         if not self.split(features)[1]:
             raise InputError("--and-columns adds nothing: all of its columns are among --columns already.")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
 
+from foldless import words
 from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats
 from foldless.comparison.difference import KNOTS, Difference
@@ -23,7 +25,7 @@ from foldless.comparison.paired import (
     typical_gap,
     wins,
 )
-from foldless.errors import InputError, OptimismWarning, warn_user
+from foldless.errors import EstimatorError, InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.refits import Refits
 from foldless.honest.statistic import SeparationStatistic
@@ -162,19 +164,27 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
     """Judge every model, or read off its analysis, on the rows that all of them were fitted to."""
     refuse_stream(X, y, "compare")
     # X, y and options apply to the models that are not analyses; if all are, `analysed` refuses them.
-    alone = all(isinstance(model, Analysis) for model in models.values())
-    analyses = {
-        name: model if isinstance(model, Analysis) and not alone else analysed(model, X, y, options)
-        for name, model in models.items()
-    }
-    for each in analyses.values():
-        each.refuse_several_classes("compare")
-    analyses = _by_one_method(analyses)
+    only_analyses = all(isinstance(model, Analysis) for model in models.values())
+    analyses: dict[str, Analysis] = {}
+    for name, model in models.items():
+        with _about(name):
+            given = isinstance(model, Analysis) and not only_analyses
+            analyses[name] = model if given else analysed(model, X, y, options)
+            analyses[name].refuse_several_classes("compare")
+    alone, analyses = analyses, _by_one_method(analyses)
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options
-    posteriors = {name: each.auc for name, each in analyses.items()}
+    posteriors: dict[str, AUCPosterior] = {}
+    for name, each in analyses.items():
+        with _about(name):
+            posteriors[name] = each.auc
     _emit(analyses)
-    notes = _merged(posteriors)
+    notes = _merged(posteriors) + tuple(
+        f"{name}: refitted here as others have no closed form, on the same splits; alone it is judged in closed form, "
+        f"with an AUC of {words.estimate(each.auc.mean, *each.auc.interval())}."
+        for name, each in alone.items()
+        if analyses[name] is not each
+    )
     if shared.in_sample:
         prior = Prior.paper() if shared.prior is None else shared.prior
         views = [each.two_classes for each in analyses.values()]
@@ -189,6 +199,15 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
             f"differences between them are less certain than their intervals and probabilities say.",
         )
     return Judged(posteriors, LooJoint(evidence, EffectPrior.checked(shared.prior)), notes)
+
+
+@contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Errors about a classifier say which one."""
+    try:
+        yield
+    except EstimatorError as err:
+        raise type(err)(f"model '{name}': {err}") from err
 
 
 def _by_one_method(analyses: Mapping[str, Analysis]) -> dict[str, Analysis]:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, ModelPairs
 from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
@@ -196,17 +195,11 @@ def _agreement(a: _Model, b: _Model) -> tuple[float, float]:
     """Correlation of the errors of two models, and likeness of their scores."""
     if np.array_equal(a.removed.loo, b.removed.loo) or _rank_alike(a, b):
         return 1.0, 1.0
-    alike = _likeness(a, b)
+    alike = _correlation(*(np.concatenate(m.deviations) for m in (a, b)))  # of the scores within the classes
     # A model that orders all pairs has no placements that vary: its scores tell how alike the errors are.
     vary = all(float(m.effects @ m.effects) > 0 for m in (a, b))
     shared = _correlation(a.effects, b.effects) if vary else alike
     return _with_noise(shared, *a.noise_shared_with(b)), alike
-
-
-def _likeness(a: _Model, b: _Model) -> float:
-    """Correlation of the scores within the classes."""
-    x, y = (np.concatenate(m.deviations) for m in (a, b))
-    return _correlation(x, y)
 
 
 def _rank_alike(a: _Model, b: _Model) -> bool:

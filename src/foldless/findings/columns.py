@@ -14,7 +14,7 @@ from foldless.honest.design import Bools, Ints
 from foldless.laws.moments import feature_moments
 from foldless.model.view import LinearView
 from foldless.tables.block import Moments
-from foldless.tables.sums import project
+from foldless.tables.matrix import project
 
 DIRECTIONS = 12
 SCREEN_SEED, FEW = 20240302, 32

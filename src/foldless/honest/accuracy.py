@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import owens_t
 
-from foldless.checks import Floats
+from foldless.checks import Bools, Floats, Ints
 from foldless.honest.classes import MAX_ENTRIES, ClassScores
-from foldless.honest.design import Bools, Ints
 from foldless.honest.pairs import SEED
 
 FOR_NOISE = 200  # rows on whose pairs the training noise is measured

@@ -26,9 +26,8 @@ from typing import Protocol
 
 import numpy as np
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.honest.classes import ClassScores
-from foldless.honest.design import Ints
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
@@ -44,20 +43,10 @@ Classes = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """One AUC: the pairs that one score makes of two sets of rows.
+    """One AUC: the pairs that one score makes of two sets of rows."""
 
-    Attributes
-    ----------
-    score : int
-        The class whose score it is.
-    rows : tuple of two ndarrays
-        The rows of the first set, to be ranked above those of the second.
-    pairs : Pairs
-    statistic : SeparationStatistic
-    """
-
-    score: int
-    rows: tuple[Ints, Ints]
+    score: int  # the class whose score it is
+    rows: tuple[Ints, Ints]  # of the first set, to be ranked above those of the second
     pairs: Pairs
     statistic: SeparationStatistic
 
@@ -102,9 +91,10 @@ class EvaluatedRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class TrainingRows:
-    """Honest scores as a source."""
+    """Honest scores as a source; each AUC is computed only once, since several averages share AUCs."""
 
     honest: ClassScores
+    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
     _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
     _known_members: dict[Classes, tuple[Ints, Ints]] = field(default_factory=dict)
 
@@ -113,6 +103,12 @@ class TrainingRows:
         return self.honest.codes
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
+        key = (score, first, second)
+        if key not in self._known:
+            self._known[key] = self._component(*key)
+        return self._known[key]
+
+    def _component(self, score: int, first: Classes, second: Classes) -> Component:
         (rows1, places1), (rows0, places0) = self._members(first), self._members(second)
         pairs = self._pairs(score, rows1, rows0, places1, places0)
         n1, n0 = rows1.size, rows0.size
@@ -239,16 +235,3 @@ def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
 
 def _members(codes: Ints, classes: Classes) -> Ints:
     return np.flatnonzero(np.isin(codes, classes))
-
-
-@dataclass(frozen=True, eq=False)
-class RememberedRows(TrainingRows):
-    """Honest scores as a source that computes each AUC only once, since several averages share AUCs."""
-
-    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
-
-    def component(self, score: int, first: Classes, second: Classes) -> Component:
-        key = (score, first, second)
-        if key not in self._known:
-            self._known[key] = super().component(score, first, second)
-        return self._known[key]

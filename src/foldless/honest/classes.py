@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.errors import InputError
 from foldless.honest import discriminant, least_squares
-from foldless.honest.design import MAX_LEVERAGE, Ints, build_design
+from foldless.honest.design import MAX_LEVERAGE, build_design
 from foldless.honest.families import (
     Objective,
     balanced_counts_sample_weights,
@@ -86,17 +86,6 @@ class Tensor:
     alone: Floats  # (K, N) of row i, without i
     without: Floats  # (K, m, m) of drawn row i, without i and j; `alone` on the diagonal
 
-    @classmethod
-    def of(cls, level: Floats, alone: Floats, without: Floats, drawn: Drawn) -> Tensor:
-        """The scores, with the diagonal filled in."""
-        diagonal = np.arange(drawn.rows.size)
-        without[:, diagonal, diagonal] = alone[:, drawn.rows]
-        return cls(level, alone, without)
-
-    def as_log_odds(self) -> Tensor:
-        """From decision values to the log odds of their softmax."""
-        return Tensor(log_odds(self.level), log_odds(self.alone), log_odds(self.without))
-
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
@@ -125,9 +114,12 @@ class ClassScores:
 
     @cached_property
     def tensor(self) -> Tensor:
-        """Honest scores, and those of the drawn rows without each pair of them."""
-        tensor = Tensor.of(self.level, self.alone, self.pairs(self.drawn.rows), self.drawn)
-        return tensor.as_log_odds() if self.score == LOG_ODDS else tensor
+        """Honest scores, and those of the drawn rows without each pair of them; of a softmax as log odds."""
+        drawn = self.drawn.rows
+        without, diagonal = self.pairs(drawn), np.arange(drawn.size)
+        without[:, diagonal, diagonal] = self.alone[:, drawn]
+        decisions = (self.level, self.alone, without)
+        return Tensor(*map(log_odds, decisions)) if self.score == LOG_ODDS else Tensor(*decisions)
 
 
 def log_odds(decisions: Floats) -> Floats:
@@ -157,16 +149,8 @@ def remove_rows_of_classes(
 ) -> ClassScores:
     """Scores of all rows for all classes, under fits without the row and under fits without each pair of rows.
 
-    Parameters
-    ----------
-    view : LinearView
-        A classifier of more than two classes.
-    sample_weight : array of shape (N,), optional
-        Weights given to fit.
-    groups : None
-        Refused: dependent rows are handled for two classes only.
-    max_entries : int
-        If K x N^2 exceeds this, or N exceeds `MOST_ROWS`, only the pairs of a fixed random sample are evaluated.
+    `sample_weight` are the weights given to fit; `groups` are refused. If K x N^2 exceeds `max_entries`, or N exceeds
+    `MOST_ROWS`, only the pairs of a fixed random sample are evaluated.
     """
     if groups is not None:
         raise InputError(NO_GROUPS)

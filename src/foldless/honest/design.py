@@ -14,15 +14,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import blas, eigh, lapack, solve_triangular
 
+from foldless.checks import Bools as Bools
 from foldless.checks import Floats, is_sparse
+from foldless.checks import Ints as Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.tables.matrix import DeviceMatrix
-
-Ints = npt.NDArray[np.intp]
-Bools = npt.NDArray[np.bool_]
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
@@ -180,7 +178,8 @@ def gram_of_rows(X: Any, *, centred: bool) -> Floats:
         K = np.asarray((X @ X.T).toarray(), dtype=np.float64)
         if not centred:
             return K
-        inner = _double_centred(K)
+        mean = K.mean(axis=0)
+        inner = np.asarray(K - mean - mean[:, None] + mean.mean())
         if np.all(np.diag(inner) >= CANCELLED * np.diag(K)):
             return inner
         X = X.toarray()  # rows far from zero are hardly sparse
@@ -241,11 +240,6 @@ def _with_far_columns(centred: Floats, far: Ints, matrix: Any, d: Floats, centre
     product[far] = columns.T @ weighted
     centred[:, far], centred[far, :] = product, product.T
     return centred
-
-
-def _double_centred(K: Floats) -> Floats:
-    mean = K.mean(axis=0)
-    return np.asarray(K - mean - mean[:, None] + mean.mean())
 
 
 # ---- The inverse of the Hessian, kept as a square root, and the rows seen through it.
@@ -368,3 +362,20 @@ def _spectral_root(unit: Floats) -> Floats:
     values, vectors = eigh(unit)
     kept = values > SINGULAR * len(unit) * values[-1]
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: float, constant: float) -> Curvature:
+    """The inverse Hessian without the penalty on the weight of the constant column, e: an update of rank one.
+
+    (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
+    """
+    root, e = curvature.root, np.zeros(len(curvature.root))
+    if design.pivots is None:
+        e[-1] = 1.0
+    else:  # all rows together are a multiple of e, so it lies in the row space
+        top = design.matrix[design.pivots[: e.size]]
+        e = solve_triangular(top, np.full(e.size, constant), lower=True)
+    f = root @ (root.T @ e)
+    left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
+    f *= np.sqrt(lam / left) if left > 0 else 0.0
+    return Curvature(np.hstack([root, f[:, None]]), None, np.inf)

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints, dense
 from foldless.errors import InputError
-from foldless.honest.design import Design, Ints, build_design, inverse_root
+from foldless.honest.design import Design, build_design, inverse_root
 from foldless.honest.families import MAX_SHRINKAGE, shrinkage, trains_as_its_class
 from foldless.honest.removal import column_blocks
-from foldless.honest.scaling import VANISHED, change_without_row, dense, lifted, measured
+from foldless.honest.scaling import VANISHED, change_without_row, lifted, measured
 from foldless.honest.stand_ins import NO_SLACK, PENALTY
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
@@ -32,34 +32,18 @@ from foldless.model.view import LinearView
 
 @dataclass(frozen=True, eq=False)
 class Discriminant:
-    """Rows and class means in coordinates in which M is the identity.
+    """Rows and class means in coordinates in which M is the identity."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (N, r)
-    means : ndarray of shape (K, r)
-    codes, counts : classes of the rows, and their sizes
-    mass : ndarray of shape (K,)
-        Weight in W of a row of each class.
-    kept : float
-        1 - shrinkage.
-    lost : int
-        Degrees of freedom subtracted in the covariance W / (N - lost).
-    log_prior : ndarray of shape (K,) or None
-        None where the priors follow the class counts.
-    scaler : tuple or None
-        Where the scaler leaves with the rows: Delta of each row (N, P), the map to the columns of X (r, P), and the
-        diagonal of M^-1 there (P,).
-    """
-
-    rows: Floats
-    means: Floats
-    codes: Ints
-    counts: Ints
-    mass: Floats
-    kept: float
-    lost: int
-    log_prior: Floats | None
+    rows: Floats  # (N, r)
+    means: Floats  # (K, r)
+    codes: Ints  # class of each row
+    counts: Ints  # rows of each class
+    mass: Floats  # (K,): weight in W of a row of each class
+    kept: float  # 1 - shrinkage
+    lost: int  # degrees of freedom subtracted in the covariance W / (N - lost)
+    log_prior: Floats | None  # (K,); None where the priors follow the class counts
+    # Where the scaler leaves with the rows: Delta of each row (N, P), the map to the columns of X (r, P), and the
+    # diagonal of M^-1 there (P,).
     scaler: tuple[Floats, Floats, Floats] | None = None
 
     def precision(self, removed: int) -> float:

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.scaling import measured
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import ScaledColumns, sklearn_names
-from foldless.tables.block import Moments
 from foldless.tables.matrix import LazyMatrix
 
 if TYPE_CHECKING:
@@ -58,26 +56,20 @@ class Loss(ABC):
 class LogisticLoss(Loss):
     """l = c log(1 + exp(-t z)),  g = -c t p(-t z),  D = c p(z) p(-z),  p the logistic function."""
 
-    known: list[tuple[Floats, Floats]] = field(default_factory=list, init=False, repr=False, compare=False)
-
     def value(self, z: Floats) -> Floats:
-        return self.weight * np.logaddexp(0.0, -self.target * z)
+        return np.asarray(self.weight * (np.log1p(np.exp(-np.abs(z))) + np.maximum(-self.target * z, 0.0)))
 
     def gradient(self, z: Floats) -> Floats:
         # p(z) - y loses every digit once p rounds to one; this form keeps them.
-        return np.asarray(-self.weight * self.target * self._doubt(z))
+        e = np.exp(-np.abs(z))
+        return np.asarray(-self.weight * self.target * np.where(self.target * z > 0, e, 1.0) / (1.0 + e))
 
     def curvature(self, z: Floats) -> Floats:
-        return np.asarray(self.weight * expit(self.target * z) * self._doubt(z))
+        e = np.exp(-np.abs(z))
+        return np.asarray(self.weight * e / (1.0 + e) ** 2)
 
     def stiffness(self) -> Floats:
         return np.zeros_like(self.weight)
-
-    def _doubt(self, z: Floats) -> Floats:
-        """p(-t z), kept for the last scores: slopes and curvatures are asked for in turn, and take most of the time."""
-        if not (self.known and self.known[0][0] is z):
-            self.known[:] = [(z, expit(-self.target * z))]
-        return self.known[0][1]
 
 
 class SquaredLoss(Loss):
@@ -177,45 +169,20 @@ class Balance:
 class Objective:
     """What the classifier minimised, and the minimum that it reports.
 
-        lam/2 |w|^2 + sum_i loss_i(z_i),    z = [X, constant] w + b
-
-    Attributes
-    ----------
-    name : str
-        The family, in words for the user.
-    loss : Loss
-        Loss of each row, row weights and C included.
-    lam : float
-        Penalty; 0 for none.
-    X : matrix of shape (N, P), dense or CSR
-        Rows that the penalty acts on.
-    weights : ndarray of shape (P,)
-        Fitted weights, on the objective's own scale.
-    intercept : float
-        Fitted intercept b; where `constant` is not 0, it equals `constant` times a penalised weight.
-    constant : float
-        Value of an appended column whose weight is penalised (liblinear); 0 for no such column.
-    free_intercept : bool
-        Whether b is fitted without penalty.
-    readout : Readout
-        Map from the objective's scores to decision values.
-    scaled : tuple of ScaledColumns
-        Columns of X whose scale is refitted without the removed rows.
-    balance : Balance or None
-        Class weights that are recomputed without the removed rows; None if they are fixed.
+    lam/2 |w|^2 + sum_i loss_i(z_i),    z = [X, constant] w + b
     """
 
-    name: str
-    loss: Loss
-    lam: float
-    X: Any
-    weights: Floats
-    intercept: float
-    constant: float = 0.0
-    free_intercept: bool = True
-    readout: Readout = Readout()
-    scaled: tuple[ScaledColumns, ...] = ()
-    balance: Balance | None = None
+    name: str  # the family, in words for the user
+    loss: Loss  # of each row, row weights and C included
+    lam: float  # penalty; 0 for none
+    X: Any  # (N, P), dense or CSR: the rows that the penalty acts on
+    weights: Floats  # (P,) fitted weights, on the objective's own scale
+    intercept: float  # fitted b; where `constant` is not 0, it equals `constant` times a penalised weight
+    constant: float = 0.0  # value of an appended column whose weight is penalised (liblinear); 0 for no such column
+    free_intercept: bool = True  # whether b is fitted without penalty
+    readout: Readout = Readout()  # map from the objective's scores to decision values
+    scaled: tuple[ScaledColumns, ...] = ()  # columns of X whose scale is refitted without the removed rows
+    balance: Balance | None = None  # class weights that are recomputed without the removed rows; None if they are fixed
 
     def without(self, gone0: int, gone1: int) -> Objective:
         """The same objective on all rows, with the class weights for `gone0` and `gone1` fewer rows."""
@@ -426,11 +393,13 @@ def lda(view: LinearView, sample_weight: Floats | None) -> Objective | None:
             "honest scores could be measured. Fit with more shrinkage (shrinkage=0.1), drop columns, or add rows."
         )
     total1, total0 = readout.mass1, readout.mass0
+    # tr W: all rows of a class have the same weight.
+    scatter = sum(m / c.n * float(c.scatter.sum()) for c, m in zip(columns, (total0, total1), strict=True))
     mean_score = float((total1 * means[1] + total0 * means[0]) @ view.w / N)
     return Objective(
         name="linear discriminant analysis",
         loss=SquaredLoss(targets(view.labels), mass),
-        lam=(1.0 - kept) / kept * _within_scatter(columns, (total0, total1)) / P,
+        lam=(1.0 - kept) / kept * scatter / P,
         X=view.X,
         weights=view.w / readout.slope,
         intercept=(total1 - total0) / N - mean_score / readout.slope,
@@ -536,11 +505,6 @@ def shrinkage(est: Any) -> float | None:
     return 0.0 if est.shrinkage is None else float(est.shrinkage)
 
 
-def _within_scatter(columns: tuple[Moments, Moments], mass: tuple[float, float]) -> float:
-    """tr W; all rows of a class have the same weight."""
-    return sum(m / c.n * float(c.scatter.sum()) for c, m in zip(columns, mass, strict=True))
-
-
 # ---- The table of families
 
 FAMILIES: dict[str, Callable[[LinearView, Floats | None], Objective | None]] = {
@@ -555,13 +519,16 @@ FAMILIES: dict[str, Callable[[LinearView, Floats | None], Objective | None]] = {
 
 def describe(view: LinearView, sample_weight: Floats | None = None) -> Objective | None:
     """Objective that the view's classifier minimised, or None when it is unknown or has no closed form."""
-    kind: Any = type(view.estimator)
-    for base in kind.__mro__:
-        if base.__name__ in FAMILIES and base.__module__.startswith("sklearn."):
-            # A subclass with its own fit may minimise anything.
-            objective = FAMILIES[base.__name__](view, sample_weight) if kind.fit is base.fit else None
-            return None if objective is None else _with_scales(objective, view, sample_weight)
-    return None
+    family = known_class(view.estimator, FAMILIES)
+    objective = None if family is None else FAMILIES[family](view, sample_weight)
+    return None if objective is None else _with_scales(objective, view, sample_weight)
+
+
+def known_class(est: Any, names: Collection[str]) -> str | None:
+    """Which of these classes of scikit-learn has the fit of an estimator: with its own fit it may minimise anything."""
+    kind: Any = type(est)
+    known = (c for c in kind.__mro__ if c.__name__ in names and c.__module__.startswith("sklearn."))
+    return next((c.__name__ for c in known if kind.fit is c.fit), None)
 
 
 def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats | None) -> Objective:

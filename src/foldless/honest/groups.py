@@ -15,9 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foldless.checks import Floats
-from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE, Bools, Ints
+from foldless.checks import Bools, Floats, Ints
+from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE
 from foldless.honest.families import Removal
+from foldless.honest.newton import second_steps
 from foldless.honest.pairs import Sample
 from foldless.honest.removal import (
     LocalModel,
@@ -27,10 +28,9 @@ from foldless.honest.removal import (
     growth,
     pairs_of_sample,
     refuse_infinite,
-    second_steps,
     typical_row,
 )
-from foldless.honest.scaling import Columns, Units
+from foldless.honest.scaling import Columns, Units, per_unit
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     model = problem.local_model(rows)
     shifts, typical = group_pair_shifts(model, local, typical_row(model, local1, local0))
     influence = _centred_influence(problem.slope * shifts, local, positive)
-    scale = _share_of_groups(codes, shifts.shape[1])
+    scale = float(codes.max()) / max(shifts.shape[1] - 1, 1)  # from sums over the evaluated groups to all
     if problem.rescaling is not None:
         tables = problem.rescaling.of_groups(model.B, rows, codes)
         more = group_corrections(model, tables, local, np.unique(codes[rows]))
@@ -215,7 +215,7 @@ def _second_steps(problem: Problem, model: LocalModel, codes: Ints) -> Floats:
     """What second steps add to the shifts T of `group_pair_shifts`."""
     if problem.loss is None:
         return np.zeros((codes.size, codes.max() + 1))
-    added = second_steps(problem, model, problem.loss, group_shifts(model, codes)[1], codes).T
+    added = second_steps(problem.base, model, problem.loss, group_shifts(model, codes)[1], codes).T
     own = added[np.arange(codes.size), codes]
     return added + np.where(codes[:, None] == np.arange(added.shape[1]), 0.0, own[:, None])
 
@@ -223,7 +223,7 @@ def _second_steps(problem: Problem, model: LocalModel, codes: Ints) -> Floats:
 def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats) -> Floats:
     """Scores (rows, groups) without the row's own group and each group."""
     scores = problem.scores(rows, shifts)
-    lever = group_sums(problem.lever(rows, scores), local)
+    lever = per_unit(np.add, problem.lever(rows, scores), local)
     gone1, gone0 = (_counts(mass[rows], local) for mass in problem.mass)
     removed = problem.removal(_of_both(gone1), _of_both(gone0), _symmetric(lever))
     own = Removal(removed.mass1[local], removed.mass0[local], removed.lever[local])
@@ -258,12 +258,6 @@ def _row_chunks(codes: Ints, width: int) -> Iterator[Ints]:
         yield order[chunk[codes[order]] == number]
 
 
-def group_sums(values: Floats, codes: Ints) -> Floats:
-    """Sums of the rows of `values` over each group."""
-    order = np.argsort(codes, kind="stable")
-    return np.add.reduceat(values[order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=0)
-
-
 def _counts(weights: Floats, codes: Ints) -> Floats:
     return np.asarray(np.bincount(codes, weights=weights), dtype=np.float64)
 
@@ -291,11 +285,6 @@ def _centred_influence(shifts: Floats, local: Ints, positive: Bools) -> Floats:
     return influence
 
 
-def _share_of_groups(codes: Ints, evaluated: int) -> float:
-    """Factor that scales sums over the evaluated groups up to all groups."""
-    return float(codes.max()) / max(evaluated - 1, 1)
-
-
 def _per_row(problem: Problem, influence: Floats, positive: Bools) -> float:
     """(1/N) sum_k n_k/(n_k - 1) sum I^2, scaled up from evaluated rows to all rows."""
     total = 0.0
@@ -309,6 +298,6 @@ def _clustered(influence: Floats, local: Ints, positive: Bools) -> float:
     """sum over groups a != h of (sum_{i in a} +-I_ih / n_k)^2."""
     n1 = np.count_nonzero(positive)
     signed = np.where(positive, 1.0 / n1, -1.0 / (positive.size - n1))
-    sums = group_sums(influence * signed[:, None], local)
+    sums = per_unit(np.add, influence * signed[:, None], local)
     np.fill_diagonal(sums, 0.0)
     return float((sums**2).sum())

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from foldless.checks import Floats
-from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, Ints, build_design, curvature_at
+from foldless.checks import Floats, Ints
+from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, build_design, curvature_at
 from foldless.honest.families import Objective, describe, row_weights
 from foldless.honest.optimum import CONVERGED, tempered
 from foldless.honest.removal import LocalModel

@@ -34,28 +34,14 @@ ROUNDING = 1e-17  # a descent below this share of the objective is lost in round
 
 @dataclass(frozen=True)
 class Optimum:
-    """The point at which rows are removed.
+    """The point at which rows are removed."""
 
-    Attributes
-    ----------
-    point : Point
-        The user's fit, or the polished one.
-    curvature : Curvature
-        Second derivatives there.
-    residual_before, residual : float
-        Optimality residual of the user's fit and of `point`.
-    direction_cosine : float
-        Mean of the cosines between the two in weight space and in score space.
-    penalty_factor : float
-        How much stronger the penalty is at `point` than in the user's objective.
-    """
-
-    point: Point
-    curvature: Curvature
-    residual_before: float
-    residual: float
-    direction_cosine: float
-    penalty_factor: float = 1.0
+    point: Point  # the user's fit, or the polished one
+    curvature: Curvature  # second derivatives there
+    residual_before: float  # optimality residual of the user's fit ...
+    residual: float  # ... and of `point`
+    direction_cosine: float  # mean of the cosines between the two in weight space and in score space
+    penalty_factor: float = 1.0  # how much stronger the penalty is at `point` than in the user's objective
 
     @property
     def polished(self) -> bool:

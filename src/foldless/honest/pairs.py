@@ -17,8 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from foldless.checks import Floats
-from foldless.honest.design import Bools, Ints
+from foldless.checks import Bools, Floats, Ints
 
 ROUNDING = 1e-10  # differences of scores below this share of the largest one are ties
 
@@ -105,7 +104,8 @@ class Pairs:
             return self.complete.mean(axis=1), self.complete.mean(axis=0)
         margin1, margin0 = self.score1 - self.score0.mean(), self.score1.mean() - self.score0
         if self.sample is not None:
-            sample, rest = self.sample, self._rest
+            sample = self.sample
+            rest = sample.diff - self._base(sample)  # e_ij
             margin1[sample.place1] += rest @ sample.share0
             margin0[sample.place0] += sample.share1 @ rest
         return margin1, margin0
@@ -117,40 +117,25 @@ class Pairs:
     @cached_property
     def _ranks(self) -> Effects:
         if self.complete is not None:
-            return _of_all(ordered(self.complete))
+            right = ordered(self.complete)
+            return Effects(right.mean(axis=1), right.mean(axis=0), float(right.mean()))
         order1, order0 = np.argsort(self.score1), np.argsort(self.score0)
         by1, by0 = _below(self.score0, order0, self.score1, order1), _below(self.score1, order1, self.score0, order0)
         by0 = 1.0 - by0
         mean = float(by1.mean())
         if self.sample is not None:
-            mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order()
+            mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order(self.sample)
         return Effects(by1, by0, min(max(mean, 0.0), 1.0))
 
-    @cached_property
-    def _base(self) -> Floats:
+    def _base(self, sample: PairSample) -> Floats:
         """S_i - S_j of the sampled pairs."""
-        sample = self._the_sample
         return np.asarray(self.score1[sample.place1][:, None] - self.score0[sample.place0])
 
-    @property
-    def _rest(self) -> Floats:
-        """e_ij of the sampled pairs."""
-        return np.asarray(self._the_sample.diff - self._base)
-
-    @property
-    def _the_sample(self) -> PairSample:
-        assert self.sample is not None
-        return self.sample
-
-    def _sampled_mean(self, values: Floats) -> float:
-        return float(self._the_sample.share1 @ values @ self._the_sample.share0)
-
-    def _sampled_order(self) -> float:
+    def _sampled_order(self, sample: PairSample) -> float:
         """What sampled pairs add to the share of ordered pairs; pairs of equal rows are tied in both terms."""
-        sample = self._the_sample
         level = sample.level1[sample.place1][:, None] - sample.level0[sample.place0]
-        additive = ordered(np.where(np.abs(level) <= _tolerance(sample), 0.0, self._base))
-        return self._sampled_mean(ordered(sample.diff) - additive)
+        additive = ordered(np.where(np.abs(level) <= _tolerance(sample), 0.0, self._base(sample)))
+        return float(sample.share1 @ (ordered(sample.diff) - additive) @ sample.share0)
 
 
 def ordered(diff: Floats) -> Floats:
@@ -172,10 +157,6 @@ def pair_differences(
     if level1 is not None and level0 is not None:
         diff[np.abs(level1[:, None] - level0) <= ROUNDING * np.ptp(np.concatenate([level1, level0]))] = 0.0
     return np.asarray(diff)
-
-
-def _of_all(values: Floats) -> Effects:
-    return Effects(values.mean(axis=1), values.mean(axis=0), float(values.mean()))
 
 
 def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -> Floats:

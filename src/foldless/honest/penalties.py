@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.design import Design, Ints, build_design
-from foldless.honest.families import Objective, SquaredLoss, describe, with_balance
+from foldless.honest.design import Design, build_design
+from foldless.honest.families import Objective, SquaredLoss, describe, known_class, with_balance
 from foldless.honest.least_squares import Spectrum
 from foldless.honest.newton import Factor, Fit, Point, approach
 from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
@@ -41,13 +41,9 @@ def final_classifier(estimator: Any) -> tuple[Any, str]:
 def l2_strength(estimator: Any) -> str | None:
     """Full name of the L2 strength of a classifier or pipeline; None for other classifiers."""
     final, prefix = final_classifier(estimator)
-    kind: Any = type(final)
-    for base in kind.__mro__:
-        own = L2_CLASSIFIERS.get(base.__name__) if base.__module__.startswith("sklearn.") else None
-        # LogisticRegressionCV inherits from LogisticRegression but has a `fit` of its own.
-        if own is not None and kind.fit is base.fit:
-            return prefix + own
-    return None
+    # LogisticRegressionCV inherits from LogisticRegression but has a `fit` of its own.
+    own = known_class(final, L2_CLASSIFIERS)
+    return None if own is None else prefix + L2_CLASSIFIERS[own]
 
 
 def is_strength(value: Any) -> bool:

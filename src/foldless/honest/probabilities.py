@@ -16,8 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from foldless.checks import Floats
-from foldless.honest.design import Bools, Ints
+from foldless.checks import Bools, Floats, Ints
 from foldless.honest.statistic import clustered_square
 from foldless.laws.effect import solved
 

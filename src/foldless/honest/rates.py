@@ -15,8 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from foldless.checks import Floats
-from foldless.honest.design import Ints
+from foldless.checks import Floats, Ints
 from foldless.honest.normal_scale import TIED, NormalScale
 from foldless.honest.removal import Removed
 from foldless.honest.statistic import SeparationStatistic, clustered_square
@@ -82,7 +81,9 @@ def _distance(scores: Floats, groups: Ints | None, noise_share: float) -> Studen
     sd = float(scores.std(ddof=1))
     if sd <= TIED * float(np.abs(scores).max()) or sd == 0.0:
         above = float(np.mean(scores > 0) + 0.5 * np.mean(scores == 0))
-        x, variance = _from_share(float(np.clip(above, 0.5 / (n + 1), 1 - 0.5 / (n + 1))), n)
+        share = float(np.clip(above, 0.5 / (n + 1), 1 - 0.5 / (n + 1)))
+        x = float(ndtri(share))
+        variance = share * (1 - share) / (n * _density(x) ** 2)  # binomial
     else:
         x, variance = _smoothed(scores, sd, n)
     if groups is not None and sd > 0:
@@ -111,12 +112,6 @@ def _smoothed(scores: Floats, sd: float, n: int) -> tuple[float, float]:
     x = float(np.clip(x, shown - BEYOND, shown + BEYOND))
     center, off = (x + shown) / 2, (x - shown) / 2
     return center, (1 + center**2 / 2) / n + off**2
-
-
-def _from_share(share: float, n: int) -> tuple[float, float]:
-    """Probit of a counted share, and its binomial variance."""
-    x = float(ndtri(share))
-    return x, share * (1 - share) / (n * _density(x) ** 2)
 
 
 def _density(x: float) -> float:

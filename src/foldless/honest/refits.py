@@ -185,7 +185,7 @@ def refuse_unfit(estimator: Any) -> None:
     if len(classes_of(estimator)) != 2:
         raise EstimatorError(
             f"method 'refit' is for classifiers of two classes, and this {name} has {len(classes_of(estimator))}: fit "
-            f"one class against the rest, estimator.fit(X, y == label)."
+            f"one class against the rest, estimator.fit(X, y == label), and pass y == label."
         )
     if ends_in_pls(estimator) and len(innermost(estimator).coef_) != 1:
         raise EstimatorError("this PLSRegression has more than one target: fit it on one, the class as 0 or 1.")
@@ -221,7 +221,10 @@ def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
             column = np.asarray(model.classes_).tolist().index(positive_label)
             scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, column]
         else:
-            raise EstimatorError(f"{name} has neither decision_function nor predict_proba: it ranks no row.")
+            raise EstimatorError(
+                f"{name} has neither decision_function nor predict_proba and ranks no row: use a classifier with one "
+                f"of them (for a VotingClassifier, voting='soft')."
+            )
     except ValueError as err:
         raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
     if not np.all(np.isfinite(scores)):

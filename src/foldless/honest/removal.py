@@ -5,9 +5,9 @@ For any set S of rows, the quadratic model of the objective at its optimum gives
     z_S(-S) - z_S = G_SS u_S,    (I - D_S G_SS) u_S = g_S,
 
 with z the scores, g and D the slopes and curvatures of the losses, and G = A H^-1 A' the influence of the rows A on
-each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise; `second_steps` adds
-another where it matters. Nothing is divided by D, which may vanish. `WithoutEach` applies the formula to one row,
-`pair_shifts` to two; all functions return shifts z(-S) - z.
+each other's scores (H the Hessian). It is exact for quadratic losses and one Newton step otherwise; another is added
+where it matters (`foldless.honest.newton.second_steps`). Nothing is divided by D, which may vanish. `WithoutEach`
+applies the formula to one row, `pair_shifts` to two; all functions return shifts z(-S) - z.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats
+from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
+from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks, with_free_intercept
 from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
-from foldless.honest.newton import Point
+from foldless.honest.newton import MOST_ROWS, Point, second_steps
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential
 from foldless.honest.pairs import pair_differences as differences
-from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred, with_free_intercept
+from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
 TINY = float(np.finfo(float).tiny)
@@ -66,10 +66,6 @@ class LocalModel:
         """The model on some of its rows."""
         return LocalModel(self.g[rows], self.D[rows], self.B[rows])
 
-    def block(self, rows: Ints, columns: Ints) -> Floats:
-        """G[rows, columns]."""
-        return np.asarray(self.B[rows] @ self.B[columns].T, dtype=np.float64)
-
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
     """Shifts of i and of j, both without i and j, for every i in `rows` and j in `columns`.
@@ -90,7 +86,7 @@ def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
-    G = model.block(rows, columns)
+    G = np.asarray(model.B[rows] @ model.B[columns].T, dtype=np.float64)
     ui, uj = G * di, G * dj
     det = ui * uj
     np.subtract(1.0, det, out=det)
@@ -150,66 +146,6 @@ def between_influence(influence: Floats, members: Members, partners: Members) ->
 def column_blocks(height: int, width: int) -> Iterator[slice]:
     """Slices of range(width) such that height x slice stays in the cache."""
     return blocks(width, height, PAIRS_IN_CACHE)
-
-
-# ---- A second Newton step, for rows whose removal the first step does not settle.
-#
-# In the coordinates of B the scores without the rows S are z + B c, and c is right where the gradient vanishes,
-#
-#     c + B'r = 0,    r_k = g_k(z_k + s_k) - g_k - D_k s_k,    r_S = -g_S - D_S s_S,    s = B c.
-#
-# The removal formula leaves out r_k, which the quadratic model of the other rows misses: a second step starts there.
-# What it adds without both rows of a pair, or both of two groups, is the sum of what it adds without either.
-
-UNSETTLED = 0.03  # a correction below this, in standard deviations of the scores, is not worth a step
-MOST_WORK = 3e8  # multiplications: what is least settled comes first
-MOST_ROWS = 300  # among more, one row moves the others so little that no figure changed in simulations
-SHORTER = (1.0, 0.5, 0.25)  # how far a step goes: as far as the gradient falls
-
-
-def second_steps(problem: Problem, model: LocalModel, loss: Loss, u: Floats, units: Ints) -> Floats:
-    """(units, N): what a second step adds to all scores without a unit: a row, or a group.
-
-    `model` is that of all rows, `units` the unit of each row, and `u` the slopes u_S of the rows of each unit.
-    """
-    out = units == np.arange(units.max() + 1)[:, None]
-    c = (out * u) @ model.B
-    first = c @ model.B.T
-    missed = loss.gradient(problem.base + first) - loss.gradient(problem.base) - model.D * first
-    spread = float((problem.base + first[units, np.arange(units.size)]).std())
-    added = np.zeros_like(first)
-    some = _unsettled(model, np.where(out, 0.0, missed), out, spread)
-    for part in blocks(some.size, model.B.size):
-        few = some[part]
-        added[few] = _second_step(model, loss, problem.base, out[few], c[few]) @ model.B.T
-    return np.asarray(added)
-
-
-def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats) -> Floats:
-    """A Newton step from each row of c without the rows `out`, shortened until the gradient falls, or none."""
-    B, D, slopes = model.B, model.D, loss.gradient(z)
-
-    def gradient(c: Floats) -> Floats:
-        s = c @ B.T
-        return np.asarray(c + (np.where(out, -model.g, loss.gradient(z + s) - slopes) - D * s) @ B)
-
-    bend = np.where(out, 0.0, loss.curvature(z + c @ B.T))
-    start = gradient(c)
-    hessians = np.eye(c.shape[1]) + (B.T * (bend - D)[:, None]) @ B
-    step = -np.linalg.solve(hessians, start[..., None])[..., 0]
-    size, length = np.linalg.norm(start, axis=1), np.zeros(len(c))
-    for t in SHORTER:
-        falls = np.linalg.norm(gradient(c + t * step), axis=1) < (1.0 - t / 2) * size
-        length = np.where(falls & (length == 0), t, length)
-    return np.asarray(length[:, None] * step)
-
-
-def _unsettled(model: LocalModel, missed: Floats, out: Bools, spread: float) -> Ints:
-    """Units without which the other rows have slopes that are `missed` by an amount that moves some score."""
-    moved = np.abs(missed @ model.B @ model.B.T).max(axis=1) / np.where(out, model.slack, 1.0).min(axis=1)
-    some = np.flatnonzero(moved > UNSETTLED * spread)
-    most = int(MOST_WORK / (model.B.shape[1] * model.B.size)) + 1
-    return np.asarray(some[np.argsort(-moved[some])][:most])
 
 
 # ---- A fitted model ready for removal: the common form of a known objective and of a surrogate.
@@ -335,32 +271,15 @@ MATERIAL = 0.99  # a cosine below this: the results are not those of the user's 
 
 @dataclass(frozen=True)
 class Provenance:
-    """How honest scores were obtained.
+    """How honest scores were obtained."""
 
-    Attributes
-    ----------
-    method : {"loo", "loo-surrogate", "refit"}
-    family : str
-        The classifier, in words.
-    residual : float
-        Optimality residual of the user's fit, the largest of several; nan for a surrogate.
-    polished : bool
-        Whether Newton steps were taken from the user's fit.
-    direction_cosine : float
-        Agreement of the user's direction with the polished one; 1 if not polished.
-    match : float
-        Agreement of the user's direction with the surrogate's; 1 where the objective is known.
-    notes : tuple of str
-        What a reader of the result has to know.
-    """
-
-    method: str
-    family: str
-    residual: float = float("nan")
-    polished: bool = False
-    direction_cosine: float = 1.0
-    match: float = 1.0
-    notes: tuple[str, ...] = ()
+    method: str  # "loo", "loo-surrogate" or "refit"
+    family: str  # the classifier, in words
+    residual: float = float("nan")  # optimality residual of the user's fit, the largest of several; nan for a surrogate
+    polished: bool = False  # whether Newton steps were taken from the user's fit
+    direction_cosine: float = 1.0  # agreement of the user's direction with the polished one; 1 if not polished
+    match: float = 1.0  # agreement of the user's direction with the surrogate's; 1 where the objective is known
+    notes: tuple[str, ...] = ()  # what a reader of the result has to know
 
     @property
     def strain(self) -> str | None:
@@ -384,52 +303,36 @@ class Removed:
 
     Positive rows score higher. "Without" a row means without its whole group where groups were given.
 
-    Attributes
-    ----------
-    rows1, rows0 : ndarray of int, shapes (n1,) and (n0,)
-        Positive and negative rows.
-    sampled1, sampled0 : ndarray of int, shapes (m1,) and (m0,)
-        The subset on which pairs were evaluated: all rows unless there are many.
-    z : ndarray of shape (N,)
-        In-sample scores at the optimum.
-    loo : ndarray of shape (N,)
-        Score of each row without it.
-    without_pair1, without_pair0 : ndarrays of shape (m1, m0)
-        Scores of positive row i and of negative row j, from the fit without i and j.
-    partnered : ndarray of shape (N,)
-        Score of each row without it and a row of the other class, averaged over such partners.
-    pairs : Pairs
-        Differences of scores over all pairs, both without the pair.
-    drift : float
-        How far removal moves the scores of the remaining rows on average: the part of an honest score that is a
-        change of the intercept and not of the row's own rank. It cancels in differences of scores.
-    influence_sq : float
-        (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2, where I_ij = z_i(-ij) - z_i(-i) is the effect of row
-        (or group) j on the honest score of i, centred per class and column; estimated from the sampled rows.
-        Divided by the pooled within-class variance of the scores it is the share of training noise.
-    cluster_influence_sq : float
-        sum over ordered pairs of different groups a, h of (sum_{i in a} +-I_ih / n_k)^2, centred likewise: the part of
-        the clustered variance of the difference of class means that is training noise. Without groups every row is
-        its own.
-    groups : ndarray of int, shape (N,), or None
-        Group of each row, as codes 0, 1, ...
-    provenance : Provenance
+    `drift` tells how far removal moves the scores of the remaining rows on average: the part of an honest score that
+    is a change of the intercept and not of the row's own rank. It cancels in differences of scores.
+
+    With I_ij = z_i(-ij) - z_i(-i) the effect of row (or group) j on the honest score of i, centred per class and
+    column, and estimated from the sampled rows,
+
+        influence_sq = (1/N) sum_k n_k/(n_k - 1) sum_{i in k, j != i} I_ij^2,
+
+    which divided by the pooled within-class variance of the scores is the share of training noise, and
+
+        cluster_influence_sq = sum over ordered pairs of different groups a, h of (sum_{i in a} +-I_ih / n_k)^2
+
+    is the part of the clustered variance of the difference of class means that is training noise; without groups every
+    row is its own.
     """
 
-    rows1: Ints
-    rows0: Ints
-    sampled1: Ints
-    sampled0: Ints
-    z: Floats
-    loo: Floats
-    without_pair1: Floats
-    without_pair0: Floats
-    partnered: Floats
-    pairs: Pairs
+    rows1: Ints  # (n1,) positive rows
+    rows0: Ints  # (n0,) negative rows
+    sampled1: Ints  # (m1,) those on which pairs were evaluated: all unless there are many
+    sampled0: Ints  # (m0,)
+    z: Floats  # (N,) in-sample scores at the optimum
+    loo: Floats  # (N,) score of each row without it
+    without_pair1: Floats  # (m1, m0) scores of positive row i from the fit without i and j
+    without_pair0: Floats  # (m1, m0) scores of negative row j from the same fit
+    partnered: Floats  # (N,) score of each row without it and a row of the other class, averaged over such partners
+    pairs: Pairs  # differences of scores over all pairs, both without the pair
     drift: float
     influence_sq: float
     cluster_influence_sq: float
-    groups: Ints | None
+    groups: Ints | None  # (N,) group of each row, as codes 0, 1, ...
     provenance: Provenance
 
 
@@ -534,7 +437,7 @@ def settled(
     """Shifts without each row and of both rows of each pair after second steps, if the model is that of all rows."""
     if problem.loss is None or not sample.complete or sample.rows.size > MOST_ROWS:
         return alone, shift1, shift0
-    added = second_steps(problem, model, problem.loss, model.slope_alone, np.arange(sample.rows.size))
+    added = second_steps(problem.base, model, problem.loss, model.slope_alone, np.arange(sample.rows.size))
     (i, j), own = (each.rows for each in sample.members), np.diag(added)
     return (
         replace(alone, rescaled=alone.rescaled + own),

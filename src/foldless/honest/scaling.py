@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from foldless.checks import Floats, is_sparse
-from foldless.honest.design import MAX_LEVERAGE, Bools, Curvature, Design, Ints, blocks
+from foldless.checks import Bools, Floats, Ints, dense
+from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks
 from foldless.model.steps import ScaledColumns, are_standardised
 
 if TYPE_CHECKING:
@@ -141,19 +141,19 @@ class Units:
         """From the values (N, p) of all rows."""
         scale: Scale = scaled.scale
         if isinstance(scale, Extent):
-            held = tuple(_per_unit(np.maximum, side, codes) for side in scale.sides(values))
+            held = tuple(per_unit(np.maximum, side, codes) for side in scale.sides(values))
             return cls(Extent.of(*held), held)
         c = np.ones((len(values), 1)) if scaled.weight is None else scaled.weight[:, None]
         d = (values - scale.mean) / np.sqrt(np.where(scale.variance > 0, scale.variance, 1.0))
         d2 = np.where(scale.variance > 0, d**2, 1.0)  # a column that does not vary keeps its scale
-        return cls(scale, tuple(_per_unit(np.add, part, codes) for part in (c, c * d, c * d2)))
+        return cls(scale, tuple(per_unit(np.add, part, codes) for part in (c, c * d, c * d2)))
 
     def ratio(self, sets: Ints) -> Floats:
         """r^2 (n, p) without each of these sets (n, s) of groups."""
         return self.scale.ratio(*(part[sets] for part in self.held))
 
 
-def _per_unit(combine: np.ufunc, values: Floats, codes: Ints) -> Floats:
+def per_unit(combine: np.ufunc, values: Floats, codes: Ints) -> Floats:
     """Rows of one group combined into one."""
     order = np.argsort(codes, kind="stable")
     return np.asarray(combine.reduceat(values[order], np.flatnonzero(np.diff(codes[order], prepend=-1)), axis=0))
@@ -197,10 +197,6 @@ def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
     if kind == "sd":
         return Spread.of(values, weight)
     return Extent.of(values, -values) if kind == "range" else Extent.of(np.abs(values))
-
-
-def dense(values: Any) -> Floats:
-    return np.asarray(values.toarray() if is_sparse(values) else values, dtype=np.float64)
 
 
 # ---- The fit, seen from its columns.
@@ -410,23 +406,6 @@ class Table:
 def is_centred(scaled: tuple[ScaledColumns, ...], width: int) -> bool:
     """Whether scalers subtracted the unweighted mean from every column."""
     return sum(part.width for part in scaled if part.centred and part.weight is None) == width
-
-
-def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: float, constant: float) -> Curvature:
-    """The inverse Hessian without the penalty on the weight of the constant column, e: an update of rank one.
-
-    (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
-    """
-    root, e = curvature.root, np.zeros(len(curvature.root))
-    if design.pivots is None:
-        e[-1] = 1.0
-    else:  # all rows together are a multiple of e, so it lies in the row space
-        top = design.matrix[design.pivots[: e.size]]
-        e = solve_triangular(top, np.full(e.size, constant), lower=True)
-    f = root @ (root.T @ e)
-    left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
-    f *= np.sqrt(lam / left) if left > 0 else 0.0
-    return Curvature(np.hstack([root, f[:, None]]), None, np.inf)
 
 
 # ---- What to add to the scores of single rows, and of pairs.

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.design import Bools, Ints
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
 from foldless.honest.optimum import Optimum, fitted_point, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
-from foldless.honest.streamed import refuse_groups, refuse_surrogate, refuse_unless_tall, streamed_design
+from foldless.honest.streamed import refuse_surrogate, refuse_unloaded, streamed_design
 from foldless.tables.matrix import DeviceMatrix, LazyMatrix, Unloaded
 
 if TYPE_CHECKING:
@@ -31,22 +30,9 @@ class NoClosedForm(EstimatorError):
 def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = None, stand_in: bool = True) -> Removed:
     """Scores of all rows, and of all pairs of one positive and one negative row, under fits without them.
 
-    Nothing is refitted: the shifts follow in closed form from the optimum of the training objective.
-
-    Parameters
-    ----------
-    view : LinearView
-        The classifier and its training rows, from `foldless.model.view.take_apart`.
-    sample_weight : array of shape (N,), optional
-        Weights given to fit.
-    groups : array of shape (N,), optional
-        Labels of dependent rows; groups are removed whole.
-    stand_in : bool
-        Whether the nearest ridge regression may stand in for a training that is not known; else `NoClosedForm`.
-
-    Returns
-    -------
-    Removed
+    Nothing is refitted: the shifts follow in closed form from the optimum of the training objective. `sample_weight`
+    are the weights given to fit, and `groups` labels of dependent rows, which are removed whole. Where nothing is known
+    about the training, the nearest ridge regression stands in for it, or `NoClosedForm` is raised unless `stand_in`.
     """
     streamed = isinstance(view.X, LazyMatrix)
     if not streamed:  # a stream is checked in its first pass
@@ -55,9 +41,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
     weight, codes = checked_weight(sample_weight, view.labels.positive), _checked_groups(groups, view)
     rows = evaluated_rows(view.labels.positive, codes, view.X.shape[1])
     if isinstance(view.X, Unloaded):
-        refuse_groups(codes)
-    if streamed:
-        refuse_unless_tall(view)
+        refuse_unloaded(view, codes)
     objective = describe(view, weight)
     if objective is not None:
         return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
@@ -115,7 +99,9 @@ def provenance_at(family: str, solution: Optimum, notes: tuple[str, ...] = ()) -
 def surrogate_provenance(view: LinearView, match: float, note: str) -> Provenance:
     """Provenance of scores from a stand-in for the training."""
     family = "weights" if view.estimator is None else type(view.estimator).__name__
-    return Provenance("loo-surrogate", family, match=match, notes=(on_surrogate(note, match),))
+    if match < POOR_MATCH:
+        note += " That is far from it: the answer is right if the weights owe little to these labels."
+    return Provenance("loo-surrogate", family, match=match, notes=(note,))
 
 
 def _named(view: LinearView) -> str:
@@ -166,13 +152,6 @@ def on_kept_balance(objective: Objective, codes: Ints | None) -> tuple[str, ...]
     if objective.balance is None or codes is None:
         return ()
     return ("balanced class weights are kept as they were fitted while groups of rows are left out.",)
-
-
-def on_surrogate(stand_in: str, match: float) -> str:
-    """A note that a stand-in was used, and whether it is far from the user's weights."""
-    if match >= POOR_MATCH:
-        return stand_in
-    return f"{stand_in} That is far from it: the answer is right if the weights owe little to these labels."
 
 
 def _stand_in(view: LinearView, match: float) -> str:

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints, dense
 from foldless.errors import EstimatorError
 from foldless.honest import newton, optimum
-from foldless.honest.design import Design, Ints, blocks, build_design, inverse_root
+from foldless.honest.design import Design, blocks, build_design, inverse_root
 from foldless.honest.families import (
     balanced_counts_sample_weights,
     is_one_against_rest,
@@ -29,7 +29,7 @@ from foldless.honest.families import (
     strength,
     trains_as_its_class,
 )
-from foldless.honest.scaling import VANISHED, change_without_row, dense, lifted, measured
+from foldless.honest.scaling import VANISHED, change_without_row, lifted, measured
 from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.model.view import LinearView
 
@@ -41,27 +41,15 @@ ENOUGH = 1e-4  # a step must deliver at least this share of the descent that the
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """The objective on given rows.
-
-    Attributes
-    ----------
-    design : Design
-    centre : ndarray of shape (r,) or None
-        Mean row where there is a free intercept, which takes up the shift.
-    codes : ndarray of int, shape (N,)
-    mass : ndarray of shape (N,)
-        C x sample weight x class weight of each row.
-    n_classes : int
-    X, scaled : the columns, and those of them whose scaler leaves with the rows
-    """
+    """The objective on given rows."""
 
     design: Design
-    centre: Floats | None
-    codes: Ints
-    mass: Floats
+    centre: Floats | None  # (r,) mean row where there is a free intercept, which takes up the shift
+    codes: Ints  # (N,) class of each row
+    mass: Floats  # (N,) C x sample weight x class weight of each row
     n_classes: int
-    X: Any = None
-    scaled: tuple[ScaledColumns, ...] = ()
+    X: Any = None  # the columns
+    scaled: tuple[ScaledColumns, ...] = ()  # those of them whose scaler leaves with the rows
 
     @property
     def width(self) -> int:
@@ -294,12 +282,8 @@ def affordable_rows(problem: Softmax) -> int:
 class Removal:
     """Every row removed on its own, and what is needed to remove pairs.
 
-    Attributes
-    ----------
-    alone : ndarray of shape (N, K)
-        Decision values of each row without it.
-    exposure, impact : ndarrays of shape (N,)
-        Effect of others on a row, and of the row on others: tr T G_ii T', and s' G_ii s.
+    `alone` (N, K) are the decision values of each row without it; `exposure` and `impact` (N,) the effect of others on
+    a row, and of the row on others: tr T G_ii T', and s' G_ii s.
     """
 
     def __init__(self, problem: Softmax, solution: SoftmaxOptimum) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import eigh
 
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.errors import InputError
-from foldless.honest.design import Curvature, Design, Ints, build_design
+from foldless.honest.design import Curvature, Design, build_design
 from foldless.honest.families import Objective, Readout
 from foldless.honest.newton import Point
 from foldless.honest.optimum import Optimum, curvature_of, descend, full_step
@@ -91,16 +91,15 @@ NO_SLACK = 1e-11  # 1 - leverage below this is rounding
 
 
 def determined(problem: Problem, objective: Objective, solution: Optimum, rows: Ints, codes: Ints | None) -> Problem:
-    """The unpenalised problem; if a few rows alone determine weights, the same with a tiny penalty."""
-    if not is_undetermined(problem, rows, codes):
+    """The unpenalised problem; if two rows, or groups, alone determine a direction, the same with a tiny penalty.
+
+    Their block of the hat matrix then has an eigenvalue 1.
+    """
+    model = problem.local_model(rows)
+    slack = _slack_of_pairs(model) if codes is None else _slack_of_groups(model, codes[rows])
+    if not slack < NO_SLACK:
         return problem
     return problem_at(problem.positive, *barely_penalised(objective, problem.design, solution))
-
-
-def is_undetermined(problem: Problem, rows: Ints, codes: Ints | None) -> bool:
-    """Whether two rows, or groups, alone determine a direction: their block of the hat matrix has an eigenvalue 1."""
-    model = problem.local_model(rows)
-    return (_slack_of_pairs(model) if codes is None else _slack_of_groups(model, codes[rows])) < NO_SLACK
 
 
 def _slack_of_pairs(model: LocalModel) -> float:

@@ -23,8 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import log_ndtr, ndtri, owens_t, xlogy
 
-from foldless.checks import Floats
-from foldless.honest.design import Bools, Ints
+from foldless.checks import Bools, Floats, Ints
 from foldless.honest.normal_scale import UNSEEN, smoothed_auc
 from foldless.honest.pairs import Effects, Pairs
 from foldless.honest.removal import Removed
@@ -39,25 +38,15 @@ MIN_TAIL = 1e-7
 
 @dataclass(frozen=True)
 class SeparationStatistic:
-    """How well the scores order the rows, and how much that is worth.
+    """How well the scores order the rows, and how much that is worth."""
 
-    Attributes
-    ----------
-    auc : estimate of the AUC.
-    trials : m, the number of independent comparisons that it is worth.
-    df : degrees of freedom of that number.
-    noise_share : rho, the part of the variance that stems from the training set, 0 for held-out scores.
-    units0, units1 : independent units (rows, or groups) per class.
-    pair_auc : share of correctly ordered pairs, from which `auc` may differ for fits to a part of the rows.
-    """
-
-    auc: float
-    trials: float
-    df: float
-    noise_share: float
-    units0: int
+    auc: float  # its estimate
+    trials: float  # m, the number of independent comparisons that it is worth
+    df: float  # degrees of freedom of that number
+    noise_share: float  # rho, the part of the variance that stems from the training set, 0 for held-out scores
+    units0: int  # independent units (rows, or groups) of each class
     units1: int
-    pair_auc: float
+    pair_auc: float  # share of correctly ordered pairs, from which `auc` may differ for fits to a part of the rows
 
     @property
     def estimate(self) -> float:
@@ -224,9 +213,16 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
 
 def statistic_of_pairs(pairs: Pairs, influence_sq: float) -> SeparationStatistic:
     """The same for independent rows, from their pairs and `Removed.influence_sq`."""
+    return statistic_of_placements(
+        Placements.of(pairs.ranks()), pairs.ranks().mean, noise_share_of(pairs, influence_sq)
+    )
+
+
+def noise_share_of(pairs: Pairs, influence_sq: float) -> float:
+    """Share of training noise in the variance of the scores of independent rows."""
     squares = sum(float(np.sum((margin - margin.mean()) ** 2)) for margin in pairs.margins)
     pooled = squares / max(sum(margin.size for margin in pairs.margins) - 2, 1)
-    return statistic_of_placements(Placements.of(pairs.ranks()), pairs.ranks().mean, _share(influence_sq, pooled))
+    return _share(influence_sq, pooled)
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:

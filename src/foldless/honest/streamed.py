@@ -15,30 +15,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Array, Floats
+from foldless.checks import Array, Floats, Ints
 from foldless.errors import EstimatorError, InputError
-from foldless.honest.design import Design, Ints, with_constant
+from foldless.honest.design import Design, with_constant
 from foldless.honest.families import Loss, Objective
 from foldless.honest.scaling import Measured
 from foldless.model.steps import ScaledColumns
 from foldless.tables.block import Block
-from foldless.tables.matrix import LazyMatrix, Rows
-from foldless.tables.sums import finite_block_scores
+from foldless.tables.matrix import LazyMatrix, Rows, finite_block_scores
 
 if TYPE_CHECKING:
     from foldless.model.view import LinearView
 
 
-def refuse_groups(codes: Ints | None) -> None:
-    """Leaving groups out takes all rows of a group at once."""
+def refuse_unloaded(view: LinearView, codes: Ints | None) -> None:
+    """Refuse what takes all rows of a group at once, and a stream that is not many rows of few columns."""
     if codes is not None:
         raise InputError("groups need X in memory: load X, or leave groups out if the rows are independent.")
-
-
-def refuse_unless_tall(view: LinearView) -> None:
-    """Refuse what the streamed method does not support."""
     N, P = view.X.shape
-    if P + 1 >= N:
+    if isinstance(view.X, LazyMatrix) and P + 1 >= N:
         raise InputError(f"the streamed leave-one-out method is for more rows than columns, got {N} x {P}: load X.")
 
 
@@ -117,7 +112,7 @@ def _first_pass(
 ) -> FirstPass:
     """What `FirstPass` takes from a block of rows; `loss` is the kind of loss, `constant` a column to append."""
     linear = finite_block_scores(block, weights)
-    size = _size(block.X)
+    size = checks.largest_size(block.X)
     checks.sane_size(np.array([max(size, 1.0)]))  # before squaring; whether X is too small is judged from all blocks
     scores = linear + intercept
     loss = replace(loss, target=target, weight=weight)
@@ -278,11 +273,6 @@ def _seen_through(block: Block, *vectors: Floats, constant: float, how: Any) -> 
 
 def _rows_at(block: Block, wanted: Array, *, constant: float) -> Rows:
     return Rows((Design(with_constant(block.X, constant)).rows(np.flatnonzero(wanted), None),))
-
-
-def _size(X: Any) -> float:
-    values = X.data if checks.is_sparse(X) else X
-    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def _known(pairs: Iterable[tuple[Array, Any]], key: Array) -> Any:

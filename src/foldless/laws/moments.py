@@ -18,8 +18,7 @@ from foldless.checks import Array, Floats
 from foldless.errors import InputError
 from foldless.tables import as_source, device
 from foldless.tables.block import ByLabel, Moments
-from foldless.tables.matrix import ArraySource, block_height
-from foldless.tables.sums import ClassSums, ScoreSums, column_sums, row_sums
+from foldless.tables.matrix import ArraySource, ClassSums, ScoreSums, block_height, column_sums, row_sums
 
 # Numbers handled at once, of X where it is not float64 and of the scores: a few megabytes.
 BLOCK_ELEMENTS = 1 << 19

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from foldless.checks import Floats, as_matrix, finite_scores, is_frame, is_sparse
+from foldless.checks import Floats, as_matrix, dense, finite_scores, is_frame, is_sparse
 from foldless.errors import EstimatorError, InputError
 from foldless.model.steps import Steps, flattened, is_unknown, saw_y, sklearn_names, thawed
 
@@ -31,7 +31,11 @@ RTOL = 1e-6
 MAX_QUOTED = 200  # characters quoted from the message of another library
 
 
-class NotMappedBack(EstimatorError):
+class NotLinear(EstimatorError):
+    """The classifier is not linear in X: it can only be refitted."""
+
+
+class NotMappedBack(NotLinear):
     """A step that saw y, or one behind it, is not linear: the pipeline can only be refitted as a whole."""
 
 
@@ -255,8 +259,7 @@ def _like(rows: Any, probes: Floats) -> Any:
 
 
 def _dense(T: Any) -> Floats:
-    M = as_matrix(T)
-    return np.asarray(M.toarray() if is_sparse(M) else M, dtype=np.float64)
+    return dense(as_matrix(T))
 
 
 def agrees(R: Any, w: Floats, c: float, expected: Any) -> bool:

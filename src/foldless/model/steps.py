@@ -44,6 +44,8 @@ def innermost(estimator: Any) -> Any:
     estimator = thawed(estimator)
     if hasattr(estimator, "best_estimator_"):
         return innermost(estimator.best_estimator_)
+    if "OneVsRestClassifier" in sklearn_names(estimator) and len(getattr(estimator, "estimators_", ())) == 1:
+        return innermost(estimator.estimators_[0])
     return innermost(estimator.steps[-1][1]) if getattr(estimator, "steps", None) else estimator
 
 

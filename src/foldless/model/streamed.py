@@ -18,7 +18,7 @@ from foldless.model.pullback import unfold
 from foldless.model.steps import ScaledColumns, Steps, is_estimator
 from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
-from foldless.tables.block import Block, no_rows
+from foldless.tables.block import no_rows
 from foldless.tables.device import is_device_array, is_torch, refuse_other_shapes, to_host
 from foldless.tables.matrix import LazyMatrix
 
@@ -46,7 +46,8 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
     steps = dismantled(estimator)[0] if is_estimator(estimator) else []
     matrix = LazyMatrix(source, (labels.positive.size, view.X.shape[1]), partial(_applied, steps))
     codes, classes = codes_of(labels)
-    notes = _valid_notes(view.notes, source, first)
+    by_name = hasattr(source, "with_features") or first.names is not None
+    notes = tuple(note for note in view.notes if not (by_name and "X has no names" in note))
     # Whether columns came standardised is known once all rows have been read.
     scaled = view.scaled if steps else (ScaledColumns(slice(0, view.X.shape[1]), "sd", centred=True, given=True),)
     return replace(view, X=matrix, codes=codes, classes=classes, notes=notes, scaled=scaled)
@@ -54,7 +55,7 @@ def stream_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
 
 def device_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> LinearView:
     """`take_apart` for a PyTorch tensor: the first rows and the labels come to the host, nothing else of X does."""
-    from foldless.tables.torch_matrix import TorchMatrix
+    from foldless.tables.tensors import TorchMatrix
 
     if is_estimator(estimator) and dismantled(estimator)[0]:
         raise EstimatorError(
@@ -105,9 +106,3 @@ def _probe_view(estimator: Any, probe: Any, labels: checks.Labels) -> LinearView
     if probe.shape[0] < 2:
         raise EstimatorError("the first block of X has a single row: use larger blocks.")
     return take_apart(estimator, probe, made_up, pos_label=labels.positive_label)
-
-
-def _valid_notes(notes: tuple[str, ...], source: Any, first: Block) -> tuple[str, ...]:
-    """The notes, less the one on columns without names where the source knows their names."""
-    by_name = hasattr(source, "with_features") or first.names is not None
-    return tuple(n for n in notes if "X has no names" not in n) if by_name else notes

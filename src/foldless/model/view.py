@@ -7,18 +7,18 @@ vector, and checks against the estimator's own ``decision_function`` that it got
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from foldless import checks, words
-from foldless.checks import Floats, Labels
+from foldless.checks import Floats, Ints, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.model import pullback
-from foldless.model.pullback import WAY_OUT, sampled_rows
+from foldless.model.pullback import WAY_OUT, NotLinear, sampled_rows
 from foldless.model.steps import (
     WRAPPERS,
     ScaledColumns,
@@ -32,9 +32,7 @@ from foldless.model.steps import (
     sklearn_names,
     thawed,
 )
-from foldless.tables.sums import project
-
-Ints = npt.NDArray[np.intp]
+from foldless.tables.matrix import project
 
 EXPECTED = "estimator must be a fitted linear classifier, a Pipeline ending in one, or a weight vector"
 VERIFIED_ROWS = 64  # rows on which the whole is compared with the estimator's own decision_function
@@ -227,7 +225,7 @@ def _verify(view: LinearView, estimator: Any, X: Any, sign: float) -> None:
     per_class = zip(view.weights, view.intercepts, np.atleast_2d(expected.T), strict=False)
     if expected.shape != shape or not all(pullback.agrees(rows, w, b, sign * z) for w, b, z in per_class):
         formula = "X @ coef_ + intercept_" if one else "X @ coef_.T + intercept_, one column per class"
-        raise EstimatorError(
+        raise NotLinear(
             f"the decision_function of {name} is not {formula}, so it is not linear in X: use method='refit', or "
             f"{WAY_OUT}"
         )
@@ -242,6 +240,9 @@ def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
         return steps, final, (note_on_search(estimator), *notes)
     if hasattr(estimator, "estimator_") and names & WRAPPERS:
         return dismantled(estimator.estimator_)
+    if "OneVsRestClassifier" in names and len(getattr(estimator, "estimators_", ())) == 1:  # of two classes
+        steps, final, notes = dismantled(estimator.estimators_[0])
+        return steps, _relabelled(final, estimator.classes_), notes
     if hasattr(estimator, "estimator_") and "RFE" in names:
         return [(type(estimator).__name__.lower(), estimator)], estimator.estimator_, ()
     if "Pipeline" not in names:
@@ -249,6 +250,15 @@ def dismantled(estimator: Any) -> tuple[Steps, Any, tuple[str, ...]]:
     before = [inner for name, step in estimator.steps[:-1] for inner in flattened(name, step)]
     steps, final, notes = dismantled(estimator.steps[-1][1])
     return before + steps, final, notes
+
+
+def _relabelled(member: Any, classes: Any) -> Any:
+    """The only member of a OneVsRestClassifier, which knows the two classes as 0 and 1."""
+    final, weights = copy(member), getattr(member, "class_weight", None)
+    final.classes_ = np.asarray(classes)
+    if isinstance(weights, dict):
+        final.class_weight = {classes[k]: weight for k, weight in weights.items()}
+    return final
 
 
 def _coefficients(final: Any, several: bool) -> tuple[Floats, Floats, tuple[Any, ...]]:
@@ -259,8 +269,8 @@ def _coefficients(final: Any, several: bool) -> tuple[Floats, Floats, tuple[Any,
         parts = [_of_member(member, name) for member in members]
         return np.array([w for w, _ in parts]), np.array([b for _, b in parts]), members
     if not (hasattr(final, "coef_") and hasattr(final, "classes_")):
-        raise EstimatorError(why_not_linear(final, name))
-    coef = np.atleast_2d(_dense(final.coef_))
+        raise _why_not_linear(final, name)
+    coef = np.atleast_2d(checks.dense(final.coef_))
     intercepts = np.ravel(np.asarray(getattr(final, "intercept_", 0.0), dtype=np.float64))
     if several and len(coef) != len(final.classes_):
         raise EstimatorError(
@@ -281,32 +291,31 @@ def _of_member(member: Any, name: str) -> tuple[Floats, float]:
             f"{name} holds a {type(member).__name__}, expected linear classifiers with coef_: put steps such as a "
             f"scaler in front of it, make_pipeline(StandardScaler(), {name}(LogisticRegression()))."
         )
-    return _dense(member.coef_).ravel(), float(np.ravel(member.intercept_)[0])
+    return checks.dense(member.coef_).ravel(), float(np.ravel(member.intercept_)[0])
 
 
-def _dense(coef: Any) -> Floats:
-    return np.asarray(coef.toarray() if checks.is_sparse(coef) else coef, dtype=np.float64)
-
-
-def why_not_linear(final: Any, name: str) -> str:
+def _why_not_linear(final: Any, name: str) -> EstimatorError:
     if final is None or isinstance(final, str):
-        return f"{EXPECTED}, got a Pipeline that ends in {final!r}: its last step must be the classifier."
-    if not hasattr(final, "coef_") and not _is_fitted(final):
-        return f"this {name} is not fitted: call fit(X, y) first, on the rows that you pass here."
-    if hasattr(final, "cv_results_"):
-        return f"this {name} was run with refit=False and holds no fitted classifier: set refit=True."
-    kind = kind_and_need(final)[0]
-    if ends_in_pls(final):
-        return (
-            f"{name} is refitted (method='auto' or 'refit'), or pass its weights as a vector, estimator.coef_.ravel()."
+        return EstimatorError(
+            f"{EXPECTED}, got a Pipeline that ends in {final!r}: its last step must be the classifier."
         )
+    if not hasattr(final, "coef_") and not _is_fitted(final):
+        return EstimatorError(f"this {name} is not fitted: call fit(X, y) first, on the rows that you pass here.")
+    if hasattr(final, "cv_results_"):
+        return EstimatorError(f"this {name} was run with refit=False and holds no fitted classifier: set refit=True.")
+    kind, weights = kind_and_need(final)[0], "pass its weights as a vector, estimator.coef_.ravel()."
+    if ends_in_pls(final):
+        return EstimatorError(f"{name} is refitted (method='auto' or 'refit'), or {weights}")
     if kind == "regressor":
-        return f"{EXPECTED}, got the regressor {name}: pass its weights as a vector, estimator.coef_.ravel()."
+        return EstimatorError(f"{EXPECTED}, got the regressor {name}: {weights}")
     if kind == "outlier_detector":
-        return f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}"
-    return (
-        f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise use "
-        f"method='refit', or {WAY_OUT}"
+        return EstimatorError(f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}")
+    way_out = f"use method='refit', or {WAY_OUT}"
+    if has_several_classes(final):  # refits are for two
+        label = final.classes_.tolist()[-1]
+        way_out = f"fit one class against the rest, y == {label!r}, and use method='refit' with that y."
+    return NotLinear(
+        f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise {way_out}"
     )
 
 
@@ -368,7 +377,7 @@ def same_names(fitted: list[str], given: list[str]) -> None:
 def _as_vector(w: Any, X: Any) -> Floats:
     got = "None" if w is None else f"the text {w!r}" if isinstance(w, str) else type(w).__name__
     try:
-        vector = np.asarray(w.toarray() if checks.is_sparse(w) else w, dtype=np.float64)
+        vector = checks.dense(w)
     except (TypeError, ValueError) as err:
         raise EstimatorError(f"{EXPECTED}, got {got}.") from err
     if w is None or isinstance(w, str | bytes) or vector.ndim == 0:

@@ -11,10 +11,11 @@ from scipy.special import betaincinv
 
 from foldless.analysis import Options, analysed
 from foldless.checks import Floats, as_numbers
-from foldless.errors import InputError, warn_user
+from foldless.errors import EstimatorError, InputError, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import GridEffect
+from foldless.model.pullback import NotLinear
 from foldless.plan import sample_size
 from foldless.results.auc import AUCPosterior, ShownAsCard
 from foldless.tables import refuse_stream
@@ -25,6 +26,10 @@ from foldless.tables import refuse_stream
 # real data.
 REMOVABLE, CONCENTRATION = 0.7, 5.0
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0  # times the present rows
+CLOSED_FORM_ONLY = (
+    "learning_curve needs rows left out in closed form, which this classifier does not have: pass a linear one, or its "
+    "analysis with method='loo'; sklearn.model_selection.learning_curve refits any classifier to parts of the rows."
+)
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
 
@@ -146,9 +151,13 @@ def learning_curve(
     """
     refuse_stream(X, y, "learning_curve")
     times = _checked_factors(factors)
-    analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior), closed_form=True)
+    try:
+        analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior), closed_form=True)
+    except NotLinear as err:
+        raise EstimatorError(CLOSED_FORM_ONLY) from err
     analysis.refuse_several_classes("learning_curve")
-    analysis.refuse_refits("learning_curve")
+    if analysis.by_refits:
+        raise InputError(CLOSED_FORM_ONLY)
     if analysis.options.in_sample:
         raise InputError("learning_curve needs honest scores: pass an analysis with method='loo'.")
     known = EffectPrior.checked(analysis.options.prior)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc, betaincc, betaincinv
 
 from foldless.checks import Floats, as_number, as_numbers, as_probabilities
-from foldless.results.auc import ShownAsCard, WithQuantiles, central
+from foldless.results.auc import ShownAsCard, WithQuantiles, central, stated
 
 HALF = 0.5  # Jeffreys' prior
 
@@ -152,9 +152,9 @@ class ClassErrorPosterior(ShownAsCard):
         return {
             "classes": list(self.classes),
             "level": level,
-            **{name: _stated(getattr(self, name), level) for name in ("error", "accuracy", "balanced_accuracy")},
-            "sensitivity": [_stated(each, level) for each in self.sensitivity.values()],
-            "ppv": [_stated(each, level) for each in self.ppv.values()],
+            **{name: stated(getattr(self, name), level) for name in ("error", "accuracy", "balanced_accuracy")},
+            "sensitivity": [stated(each, level) for each in self.sensitivity.values()],
+            "ppv": [stated(each, level) for each in self.ppv.values()],
             "confusion": {name: values.tolist() for name, values in matrix},
             "method": self.method,
             "notes": list(self.notes),
@@ -166,8 +166,3 @@ class ClassErrorPosterior(ShownAsCard):
             f"ClassErrorPosterior(error {self.error.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], "
             f"{len(self.classes)} classes, method={self.method!r})"
         )
-
-
-def _stated(law: AccuracyPosterior, level: float) -> dict[str, float]:
-    low, high = law.interval(level)
-    return {"mean": law.mean, "sd": law.sd, "low": low, "high": high}

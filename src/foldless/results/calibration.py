@@ -16,6 +16,7 @@ from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 
 CERTAIN = 0.01  # share of probabilities of 0 or 1 from which log odds say nothing
+MATERIAL = 1.2  # a slope or ratio nearer to 1 than this factor does no harm, however certain it is
 UNDEFINED = Estimate(np.nan, np.nan)
 
 
@@ -118,6 +119,19 @@ class Calibration(ShownAsCard):
     def e90(self) -> Measure:
         """Its ninth decile."""
         return self._gap("E90", partial(np.quantile, q=0.9))
+
+    def doubts(self, level: float = 0.95) -> tuple[str, ...]:
+        """One sentence where the probabilities are not to be read as risks, beyond doubt and by more than a fifth."""
+        figures = {"observed/expected": self.oe, "calibration slope": self.slope}
+        wrong = {"observed/expected": ("too high on average", "too low on average")}
+        wrong["calibration slope"] = ("too extreme", "too close to each other")
+        off = []
+        for name, law in figures.items():
+            low, high = law.interval(level)
+            if (high < 1 or low > 1) and not 1 / MATERIAL <= law.mean <= MATERIAL:
+                off.append(f"{wrong[name][low > 1]} ({name} {law.mean:.2f}, {low:.2f} to {high:.2f})")
+        text = f"the predicted probabilities are {' and '.join(off)}; 1 would be right. Do not read them as risks."
+        return (text,) if off else ()
 
     @property
     def curve(self) -> CalibrationCurve:

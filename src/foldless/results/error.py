@@ -13,8 +13,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, as_numbers, as_probabilities
+from foldless.honest.probabilities import unit_rule
 from foldless.laws.effect import StudentEffect, chi_nodes
-from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles
+from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles, stated
 from foldless.results.measure import Measure
 from foldless.results.roc import PointInterval
 
@@ -26,6 +27,7 @@ from foldless.results.roc import PointInterval
 # and its probability under the joint law of FPR and TPR is the cdf of the rate. The rate that moves ``a FPR + b TPR``
 # more is integrated in closed form, so that the integrand is smooth on the scale of the quadrature nodes of the other.
 
+NODES = 128
 RateFunction = Callable[[Floats, Floats], Floats]
 
 
@@ -64,13 +66,13 @@ class SeparateScales(RatePair):
 
     def nodes(self) -> tuple[Floats, Floats, Floats]:
         """The product of both quantile rules."""
-        weights = _unit_rule()[1]
+        weights = unit_rule(NODES)[1]
         fpr, tpr = self._quantiles
         return fpr[:, None], tpr, np.multiply.outer(weights, weights)
 
     @cached_property
     def _quantiles(self) -> tuple[Floats, Floats]:
-        p = _unit_rule()[0]
+        p = unit_rule(NODES)[0]
         return np.asarray(ndtr(self.fpr.ppf(p))), np.asarray(ndtr(self.tpr.ppf(p)))
 
     @cached_property
@@ -80,7 +82,7 @@ class SeparateScales(RatePair):
 
 def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: float) -> float:
     """P(a Phi(wide) + b narrow <= c), `narrow` on its quantile nodes."""
-    _, weights = _unit_rule()
+    _, weights = unit_rule(NODES)
     below = wide.cdf(_bound(a, c - b * narrow))
     return float(weights @ (below if a > 0 else 1 - below))
 
@@ -137,13 +139,6 @@ def _bound(a: float, rest: Floats) -> Floats:
 def _hermite() -> tuple[Floats, Floats]:
     z, weights = np.polynomial.hermite_e.hermegauss(24)
     return z, weights / weights.sum()
-
-
-@lru_cache(maxsize=1)
-def _unit_rule() -> tuple[Any, Any]:
-    """Gauss-Legendre on (0, 1)."""
-    t, weights = np.polynomial.legendre.leggauss(128)
-    return (t + 1) / 2, weights / 2
 
 
 RATES = ("error", "sensitivity", "specificity", "ppv", "npv", "alarms", "f1", "mcc")
@@ -331,17 +326,12 @@ class ErrorPosterior(ShownAsCard):
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Every rate with its interval, as a plain dict."""
-        rates = {}
-        for name in RATES:
-            rate = getattr(self, name)
-            low, high = rate.interval(level)
-            rates[name] = {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
         return {
             "threshold": self.threshold,
             "probability": self.probability,
             "prevalence": self.prevalence,
             "level": level,
-            **rates,
+            **{name: stated(getattr(self, name), level) for name in RATES},
             "method": self.method,
             "n0": self.n0,
             "n1": self.n1,

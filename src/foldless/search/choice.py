@@ -13,10 +13,9 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from foldless.analysis import Analysis
-from foldless.checks import Floats
+from foldless.checks import Bools, Floats, Ints
 from foldless.errors import InputError
 from foldless.honest.class_statistic import Component, TrainingRows
-from foldless.honest.design import Bools, Ints
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.search.candidates import Params, other_settings, strength_of, weakness
 

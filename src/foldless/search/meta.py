@@ -22,9 +22,9 @@ from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
-from foldless.multiclass import refuse_two_class_options
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
+from foldless.results.classes import refuse_two_class_options
 from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
 

@@ -35,8 +35,7 @@ class SearchOutcome:
 
 def check_settings(settings: Any) -> None:
     """Check the parameters of a `FoldlessSearch` that say how to search."""
-    if settings.rule not in ("best", "simplest"):
-        raise InputError(f"rule must be 'best' or 'simplest', got {settings.rule!r}.")
+    checks.one_of(settings.rule, "rule", ("best", "simplest"))
     if settings.scoring not in ("auc", "accuracy", "balanced_accuracy"):
         raise InputError(f"scoring must be 'auc', 'accuracy' or 'balanced_accuracy', got {settings.scoring!r}.")
     error_score = settings.error_score

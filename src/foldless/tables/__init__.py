@@ -1,12 +1,11 @@
 """Tables that are read a block of rows at a time.
 
     block     `Block`, some rows with their labels, and `Source`, which provides them; statistics add with ``+``
-    matrix    arrays and memory maps in blocks; rows after the steps of a pipeline, and products with them
+    matrix    arrays and memory maps in blocks: scores, sums by class; rows after the steps of a pipeline
     chunks    iterables of (X, y) pairs
     parquet   Parquet files, one row group at a time
     clusters  Dask arrays and clusters: statistics are computed where the data are and merged as a tree
-    device    arrays on another device (GPU), reduced there; `torch_sums` and `torch_matrix` for PyTorch
-    sums      sums over blocks: moments of scores and columns
+    device    arrays on another device (GPU), reduced there; `tensors` for PyTorch
     files     tables for the command line: CSV, TSV, Parquet, .npz
 
 To add a kind of table: a module with a subclass of `Source`, `recognises` and `open_source`, listed in `KINDS`.

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from foldless import checks
-from foldless.checks import Array, Floats
+from foldless.checks import Array, Bools, Floats
 from foldless.errors import InputError
 
 # ---- Some rows of a table, and what every source of them can do.
@@ -127,8 +126,6 @@ def look_at_columns(block: Block) -> ColumnLook:
 
 
 # ---- Statistics per label. Which two classes a stream holds is known only once it has been read.
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -132,7 +132,7 @@ def _with_known_shape(array: Any) -> Any:
 
 # ---- A cluster to work on: one that is already running, or processes of this machine, closed afterwards.
 
-PATIENCE = 3.0  # seconds to wait for a scheduler, which normally answers in milliseconds
+PATIENCE = 10.0  # seconds to wait for a scheduler, which normally answers in milliseconds
 NEEDED = ("dask", "distributed", "joblib")
 
 

@@ -1,7 +1,7 @@
 """Arrays on another device, such as PyTorch tensors on a GPU: reduced there to a few numbers per classifier.
 
 The matrix product reads X once, in its own precision: float32 tables are multiplied in float32. The means and scatters
-of the scores are computed in float64. PyTorch has its own module, `torch_sums`, which waits for the device only once;
+of the scores are computed in float64. PyTorch has its own module, `tensors`, which waits for the device only once;
 with many classifiers it adds within a block of rows in the precision of the product. Besides X, the device holds the
 scores of a block of rows and a few copies of them, never another X.
 """
@@ -113,9 +113,9 @@ class Launched:
 def launched(X: Any, y: Any, w: Any) -> Launched:
     """Start reducing ``X @ w``."""
     if is_torch(X):
-        from foldless.tables import torch_sums
+        from foldless.tables import tensors
 
-        pending = torch_sums.launched(X, y, w)
+        pending = tensors.launched(X, y, w)
         return Launched(pending.weights, lambda: _of_torch(X, y, pending), lambda: DeviceTable.of(X, y))
     table, on_host = DeviceTable.of(X, y), to_host(w)
 

@@ -112,6 +112,7 @@ def _entry(view: LinearView, name: str, weights: Floats, share: float) -> dict[s
 # ---- Odds ratios of a logistic regression, per unit of the columns of X.
 
 MOST_ODDS = 60
+LARGEST_LOG = 700.0  # beyond it, the exponential is infinite, which JSON cannot say
 
 
 def odds_part(case: Case) -> Part:
@@ -127,7 +128,8 @@ def odds_part(case: Case) -> Part:
     Z = np.asarray(view.X, dtype=np.float64)
     contrasts, names = _contrasts(case, Z)
     spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
-    ends = [np.exp(contrasts @ known.weights + z * spread).tolist() for z in (0.0, *ndtri(central(case.level)))]
+    logs = [contrasts @ known.weights + z * spread for z in (0.0, *ndtri(central(case.level)))]
+    ends = [np.exp(np.clip(log, -LARGEST_LOG, LARGEST_LOG)).tolist() for log in logs]
     rows = [{"name": row[0], "odds": row[1], "low": row[2], "high": row[3]} for row in zip(names, *ends, strict=True)]
     return Part({"level": case.level, "penalised": known.lam > 0, "rows": rows})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
@@ -126,7 +126,7 @@ def around(parts: dict[str, Any], where_from: dict[str, Any], notes: list[str]) 
         **where_from,
         "sentence": sentence(parts["auc"], parts["data"]),
         "verdict": parts["diagnosis"]["verdict"],
-        "verdict_sentence": verdict_sentence(parts["diagnosis"]),
+        "verdict_sentence": verdict_sentence(parts["diagnosis"], parts["calibration"].get("doubts", ())),
         "notes": list(dict.fromkeys(all_notes)),
         **parts,
     }
@@ -161,10 +161,11 @@ def _task(data: dict[str, Any]) -> str:
     )
 
 
-def verdict_sentence(diagnosis: dict[str, Any]) -> str:
-    """Whether the answer can be trusted."""
+def verdict_sentence(diagnosis: dict[str, Any], doubts: Sequence[str] = ()) -> str:
+    """Whether the answer can be trusted; the verdict is on the AUC, `doubts` are about predicted risks."""
     if diagnosis["verdict"] == "trust":
-        return "Nothing was found in the data or the fit that speaks against this answer."
+        answer = "Nothing was found in the data or the fit that speaks against this answer."
+        return " ".join([answer, *(f"But {doubt}" for doubt in doubts)])
     worst = diagnosis["findings"][0]
     lead = "Read this with caution" if diagnosis["verdict"] == "caution" else "Do not use this number"
     return f"{lead}: {worst['text'].rstrip('.')}. {worst['advice']}".strip()

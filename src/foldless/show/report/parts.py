@@ -15,6 +15,7 @@ from foldless.cards.drawing import density_curve
 from foldless.errors import EstimatorError, InputError
 from foldless.model.steps import why_unknown
 from foldless.plan.learning import learning_curve
+from foldless.results.accuracy import ClassErrorPosterior
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.roc import ROCPosterior
@@ -88,6 +89,7 @@ def auc_part(case: Case) -> Part:
     quantity = "AUC"
     if isinstance(post, MulticlassAUCPosterior):
         content["weakest"], quantity = list(post.pairwise.weakest()), "average AUC"
+        content["confusion"] = _confusion(case)
     alt = (
         f"Posterior density of the {quantity}: mean {words.rate(post.mean)}, {words.percent(case.level)} interval "
         f"{words.span(content['low'], content['high'])}."
@@ -98,6 +100,19 @@ def auc_part(case: Case) -> Part:
         ax.set_yticks([])
 
     return Part(content, {"density": page.Picture(alt, draw, 2.1)})
+
+
+def _confusion(case: Case) -> list[dict[str, Any]]:
+    """Of 100 new rows of each class, those taken for each class, with intervals; none where there are many classes."""
+    post = case.analysis.error()
+    if not isinstance(post, ClassErrorPosterior) or len(post.classes) > page.MOST_CLASSES:
+        return []
+    low, high = post.confusion_interval(case.level)
+    cells = 100 * np.stack([post.confusion_mean, low, high], axis=-1)
+    return [
+        {"label": label, "cells": [dict(zip(("mean", "low", "high"), cell, strict=True)) for cell in line.tolist()]}
+        for label, line in zip(post.classes, cells, strict=True)
+    ]
 
 
 NO_THRESHOLD = (

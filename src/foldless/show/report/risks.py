@@ -63,6 +63,7 @@ def calibration_part(case: Case) -> Part:
         style.legend(ax, loc="upper left")
 
     content = {"level": level, **figures, "groups": groups, "curve": _drawn(display), "text": text}
+    content["doubts"] = list(calibration.doubts(level))
     return Part(content, {"calibration": page.Picture(f"Calibration curve. {text}", draw, 3.6)})
 
 

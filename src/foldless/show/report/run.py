@@ -260,7 +260,8 @@ def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         part = chapter.make(case)
-    return part, [_one_line(warning.message) for warning in caught]
+    doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
+    return part, [_one_line(warning.message) for warning in doubts]
 
 
 def _one_line(text: Any) -> str:

@@ -1,8 +1,8 @@
 """Files as tables: CSV, TSV, Excel, SPSS, Stata, Parquet and NumPy archives, each opened as a `Sheet`.
 
 sheet      `Sheet`, what every kind of file provides; numbers written as text; unpacking
-text       CSV and TSV; `writing` finds out how they are written: encoding, separator, decimal mark
-office     Excel, SPSS and Stata, read as text
+text       CSV and TSV; Excel, SPSS and Stata, read as text
+writing    how text is written: encoding, separator, decimal mark
 binary     Parquet and NumPy's .npz
 
 To add a kind: a subclass of `Sheet`, and a `Kind` in `KINDS`.
@@ -51,9 +51,9 @@ def _read_text(path: Path, hints: Hints, scratch: Path, packed: bool = False) ->
 
 
 def _read_office(path: Path, hints: Hints, scratch: Path) -> Sheet:
-    from foldless.tables.files import office
+    from foldless.tables.files import text
 
-    return office.read(path, hints, scratch)
+    return text.read_office(path, hints, scratch)
 
 
 MARKS = ("decimal", "thousands")

@@ -1,11 +1,13 @@
-"""CSV and TSV: columns that look like numbers are parsed as numbers, straight from the file."""
+"""CSV and TSV, and Excel, SPSS and Stata as text: columns that look like numbers are parsed, straight from the file."""
 
 from __future__ import annotations
 
 import csv
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,7 +18,7 @@ from foldless.errors import InputError
 from foldless.tables.files import sheet
 from foldless.tables.files.sheet import NO_NUMBER_SPELLED, Hints, Loaded, Marks, Sheet, as_numbers, stripped
 from foldless.tables.files.writing import Layout, as_utf8, familiar_name, layout_of
-from foldless.words import one_line
+from foldless.words import counted, listed, one_line
 
 SAMPLE_ROWS = 200
 TEXT_AT_ONCE = 2**28  # bytes of the file whose columns are held as text at one time
@@ -196,3 +198,50 @@ def _numeric_columns(sample: Any, marks: Marks) -> list[bool]:
     numbers = words.select(marks.plain(pl.all())).select(pl.all().cast(pl.Float64, strict=False))
     lost = zip(words.null_count().row(0), numbers.null_count().row(0), strict=True)
     return [before == after for before, after in lost]
+
+
+# ---- Excel, SPSS and Stata: read with the libraries of the extra `files`, written as CSV, and from then on text.
+
+
+def read_office(path: Path, hints: Hints, scratch: Path) -> Sheet:
+    """An SPSS or Stata file, with the labels of its values and without what it declares missing; or an Excel sheet."""
+    suffix = path.suffix.lower()
+    if function := {".sav": "read_sav", ".zsav": "read_sav", ".dta": "read_dta"}.get(suffix):
+        how = {"apply_value_formats": True, "formats_as_category": False, "output_format": "polars"}
+        cells = _read("pyreadstat", path, lambda library: getattr(library, function)(str(path), **how)[0])
+        kind = "Stata" if suffix == ".dta" else "SPSS"
+        return _as_csv(path, hints, scratch, [cells.columns, *cells.iter_rows()], kind)
+    if suffix != ".xls":  # the only one that is not a zip archive
+        sheet.refuse_zip_bomb(path)
+    name, cells = _read("fastexcel", path, partial(_chosen, path, hints.sheet))
+    rows = cells[[column.name for column in cells if column.null_count() < len(column)]].iter_rows()
+    return _as_csv(path, hints, scratch, rows, f"Excel, sheet '{name}'")
+
+
+def _chosen(path: Path, wanted: str | None, library: Any) -> tuple[str, Any]:
+    """The sheet of a workbook that was named, or the only one: its name and cells."""
+    book = library.read_excel(str(path))
+    names = book.sheet_names
+    name = wanted or (names[0] if len(names) == 1 else "")
+    if name not in names:
+        raise InputError(f"{path} has {counted(len(names), 'sheet')} ({listed(names)}): choose one with --sheet.")
+    return name, book.load_sheet(name, header_row=None, dtypes="string").to_polars()
+
+
+def _read(library: str, path: Path, call: Callable[[Any], Any]) -> Any:
+    try:
+        return call(import_module(library))
+    except InputError:
+        raise
+    except ImportError as err:
+        raise InputError(f"{path.suffix} files need {library}: pip install 'foldless[files]'.") from err
+    except Exception as err:  # whatever the library raises on a damaged file
+        raise InputError(f"{path} cannot be read as a {path.suffix} file: {one_line(str(err))}") from err
+
+
+def _as_csv(path: Path, hints: Hints, scratch: Path, rows: Iterable[Any], kind: str) -> Sheet:
+    copy = scratch / "table.csv"
+    with copy.open("w", encoding="utf-8", newline="") as out:
+        csv.writer(out, lineterminator="\n").writerows(rows)
+    table = read(path, replace(hints, sep=",", decimal=hints.decimal or "."), scratch, copy)
+    return replace(table, read_as=", ".join(filter(None, (kind, table.layout.title))), remedy="")
