@@ -18,7 +18,7 @@ paper: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# What takes long: coverage of intervals, killed runs, clusters of processes. CI runs both.
+# What takes long: coverage of intervals, killed runs, clusters of processes. CI runs it where time is left.
 slow: $(STAMP)
 	$(BIN)/python -m pytest -n auto -m slow
 

@@ -53,6 +53,7 @@ def gaussian(rng, n0, n1, P, distance, sd1=1.0):
 # ---- noise must look like noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shuffled_ovarian_labels_look_like_noise(family):
     """60 rows, 4000 columns, labels shuffled 12 times: the means average between 0.45 and 0.60."""

@@ -57,7 +57,11 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+REFITTED = ("forest", "boosting")  # these take long
+BY_NAME = [pytest.param(name, marks=pytest.mark.slow) if name in REFITTED else name for name in CLASSIFIERS]
+
+
+@pytest.mark.parametrize("name", BY_NAME)
 def test_every_model_is_that_of_scikit_learn(csv, name):
     options, model = MODELS[name]
     found = answered("auc", csv, "--target", "y", "--model", name, *options)

@@ -177,6 +177,7 @@ report case.csv {T} -o page.html --no-search --figures figures --tables tables |
 LINES = [[part.strip() for part in line.split(" | ")] for line in COMMANDS.strip().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "code", "words"), LINES, ids=[line[0] for line in LINES])
 def test_a_command_answers_or_says_what_to_do(folder, monkeypatch, command, code, words):
     monkeypatch.chdir(folder)

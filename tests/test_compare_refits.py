@@ -186,6 +186,7 @@ def test_signal_beats_noise():
     assert ranking.between("signal", "noise").difference.interval()[0] > 0
 
 
+@pytest.mark.slow
 def test_statements_about_noise_are_rare():
     """Labels without signal, 40 samples: 90 % intervals hold the true difference, strong claims stay rare."""
     inside, claims = 0, 0

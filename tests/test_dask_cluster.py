@@ -115,6 +115,7 @@ def test_a_wrong_address_is_told():
         pass
 
 
+@pytest.mark.slow
 def test_baselines_and_search_run_on_the_joblib_backend(client, data):
     """Brute-force baselines and FoldlessSearch with joblib's Dask backend: the numbers of this process."""
     import joblib

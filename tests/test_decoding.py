@@ -145,6 +145,7 @@ def test_groups_of_one_trial_are_none():
 # ---- Family-wise error and detection
 
 
+@pytest.mark.slow
 def test_family_wise_error_and_detection():
     """40 null samples of 4 dependent times: one p-value or more at or below 0.1 in about a tenth. With signal, most."""
     false, right = 0, 0

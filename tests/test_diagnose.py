@@ -70,6 +70,7 @@ def diagnosed(data):
     return fl.diagnose(fitted(X, y), X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "name"),
     [

@@ -207,6 +207,7 @@ def test_l1_leaves_columns_out():
     assert 0 < np.count_nonzero(w) < 50
 
 
+@pytest.mark.slow
 def test_error_of_a_second_sample_is_that_of_samples_drawn():
     """The mean distance of the AUC of 20 and 30 new rows from that of the population, against 2,000 draws."""
     rng = np.random.default_rng(0)

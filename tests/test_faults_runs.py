@@ -57,6 +57,7 @@ def complaint(done):
     return last
 
 
+@pytest.mark.slow
 def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path, undisturbed):
     """Files may not grow beyond half of the results: the half is kept, and a resumed run gives the same table."""
     table, length = undisturbed
@@ -70,6 +71,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path, undisturbed):
     assert (tmp_path / "out" / "results.csv").read_bytes() == table
 
 
+@pytest.mark.slow
 def test_a_disk_too_full_for_a_report(tmp_path):
     """No half a page, and the page that was there before stays."""
     y = np.arange(60) % 2
@@ -120,6 +122,7 @@ def test_an_unwritable_folder_is_found_before_the_work(tmp_path, words):
     assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="what a process has taken is read from /proc")
 @pytest.mark.parametrize("mebibytes", [900, 1400])
 def test_too_little_memory_for_a_file_is_one_line(tmp_path, mebibytes):

@@ -56,6 +56,7 @@ def test_a_stated_prevalence_moves_the_predictive_values_alone():
     assert rare.ppv.mean < 0.2 < here.ppv.mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n0", "n1", "law"), [(40, 70, "normal"), (60, 20, "lognormal")])
 def test_intervals_hold_the_truth(n0, n1, law):
     """90 % intervals of sensitivity, specificity and the TPR at FPR .2, 200 samples."""

@@ -143,6 +143,7 @@ def test_the_number_of_comparisons_written_out(rho):
     assert found.df == pytest.approx(df, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [0.0, 1.2, 2.3])
 def test_the_comparisons_are_worth_what_repeated_samples_show(distance):
     """Over many samples of 40 + 40 normal scores, the share of ordered pairs varies as A (1 - A) / m."""
@@ -186,6 +187,7 @@ def smoothed_and_counted(draw, auc, samples=400):
     return found - auc
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("distance", "share"), [(0.0, 0.99), (2.0, 1.02)], ids=["chance", "well apart"])
 def test_smoothing_lowers_the_error_at_chance_and_hardly_raises_it_elsewhere(distance, share):
     auc = ndtr(distance / np.sqrt(2))
@@ -262,6 +264,7 @@ def test_two_classes_as_several_are_two_classes():
     assert both.df == pytest.approx(one.df, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_average_of_three_classes_is_worth_what_repeated_samples_show():
     rng, y = np.random.default_rng(1), np.repeat([0, 1, 2], 30)
     found = []
@@ -275,6 +278,7 @@ def test_average_of_three_classes_is_worth_what_repeated_samples_show():
 # ---- coverage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["lognormal", "forest"])
 def test_scores_of_other_shapes_are_covered(shape):
     """Skewed scores, and the steps of a small forest on fresh rows: 90 % intervals of 40 rows."""

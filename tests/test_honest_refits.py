@@ -18,6 +18,7 @@ from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 
 TIGHT = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
+WIDE = pytest.param(100, marks=pytest.mark.slow)
 SEEDS = (0, 1, 2)
 
 
@@ -172,7 +173,7 @@ def mean_error(model, case, refitted=None):
     return float(np.mean([abs(closed_form_auc(model, case, k) - refit_auc(reference, case, k)) for k in SEEDS]))
 
 
-@pytest.mark.parametrize("P", [6, 100])
+@pytest.mark.parametrize("P", [6, WIDE])
 @pytest.mark.parametrize(("C", "tolerance"), [(0.01, 0.01), (1.0, 0.01), (100.0, 0.03)])
 @pytest.mark.parametrize("user", [TIGHT, {}], ids=["tight", "default tolerance"])
 def test_logistic_regression(P, C, tolerance, user):
@@ -180,7 +181,7 @@ def test_logistic_regression(P, C, tolerance, user):
     assert mean_error(model, Case(P), LogisticRegression(C=C, **TIGHT)) < tolerance
 
 
-@pytest.mark.parametrize("P", [6, 100])
+@pytest.mark.parametrize("P", [6, WIDE])
 def test_balanced_logistic_regression(P):
     model = LogisticRegression(class_weight="balanced", **TIGHT)
     assert mean_error(model, Case(P, n1=12)) < 0.01

@@ -149,7 +149,12 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("case", NAMES)
+QUICK = ("formula", "command", "longest")  # all others are tried in `make slow`
+
+
+@pytest.mark.parametrize(
+    "case", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
 def test_names_stay_names(case, tmp_path, monkeypatch):
     """As a column and as a label: printed without control characters, whole in the JSON, text in the report."""
     monkeypatch.chdir(tmp_path)

@@ -196,6 +196,7 @@ def test_leave_pair_out_auc_against_refits_on_real_data(name, estimator, rows):
 # ---- statistics
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [RidgeClassifier, LinearDiscriminantAnalysis])
 def test_intervals_cover_the_truth(family):
     """Four Gaussian classes, 48 data sets: a right 90 % interval covers 37 to 48 of them with probability 0.999."""

@@ -78,6 +78,7 @@ def test_more_columns_than_rows(alpha):
     np.testing.assert_array_equal(aucs, relabelled(model, sparse.csr_matrix(X), y)[1])
 
 
+@pytest.mark.slow
 def test_many_rows_are_left_out_one_by_one():
     """Above 200 rows; ridge is exact there too, with class weights and with groups."""
     X, y = shuffled(np.arange(210) % 3 == 0, 3, shift=0.2)
@@ -119,7 +120,7 @@ NEWTON = [
 ]
 
 
-@pytest.mark.parametrize("columns", [6, 120])
+@pytest.mark.parametrize("columns", [6, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("model", NEWTON, ids=str)
 def test_newton_steps_come_close_to_refits(model, columns):
     """One step of removal is not a refit, but on average within 0.01 of its AUC."""

@@ -89,6 +89,7 @@ def test_the_number_of_processes_does_not_matter(tmp_path):
     assert one == two
 
 
+@pytest.mark.slow
 def test_all_makes_every_file(everything):
     for name in ITEMS:
         for kind in ("json", "png", "svg", "md"):
@@ -97,6 +98,7 @@ def test_all_makes_every_file(everything):
     assert {"index.md", "index.html"} <= {p.name for p in everything.iterdir()}
 
 
+@pytest.mark.slow
 def test_the_table_is_tidy_and_the_summary_follows_from_it(everything):
     text = (everything / "runs" / "fig4" / "results.csv").read_text()
     rows = list(csv.DictReader(io.StringIO(text)))
@@ -117,9 +119,10 @@ def test_the_table_is_tidy_and_the_summary_follows_from_it(everything):
     missing = {(r["N"], r["share"]): r["missing"] for r in summary["table"] if r["estimator"] == "cv5" and r["P"] == 4}
     assert missing == {(N, s): 2 * (N == 10 and s != 0.5) for N, s in missing}
     assert summary["missing"]["cv5"] == sum(missing.values()) * 3
-    assert 0 < summary["seconds"]["cbauc"] and 0 < summary["seconds"]["cv5"]
+    assert min(summary["seconds"]["cbauc"], summary["seconds"]["cv5"]) > 0
 
 
+@pytest.mark.slow
 def test_the_simulated_recording_says_so_everywhere(everything):
     assert "SIMULATED" in (everything / "runs" / "fig6" / "results.csv").read_text().splitlines()[1]
     for name in ("fig6.json", "fig6.md", "fig6.svg", "index.md", "index.html"):
@@ -157,6 +160,7 @@ class Links(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_the_index_is_whole_and_its_links_exist(everything):
     page = Links()
     page.feed((everything / "index.html").read_text())
@@ -169,6 +173,7 @@ def test_the_index_is_whole_and_its_links_exist(everything):
     assert "the paper prints 0.9725" in text
 
 
+@pytest.mark.slow
 def test_pages_print_the_published_numbers_beside_ours(everything):
     summary = json.loads((everything / "fig5.json").read_text())
     ours = next(r["mean"] for r in summary["table"] if r["variant"] == "published" and r["share"] == 10
@@ -180,6 +185,7 @@ def test_pages_print_the_published_numbers_beside_ours(everything):
     assert f"| P = 4, 20 rows | 0.9528 | {ours:.4f} |" in table
 
 
+@pytest.mark.slow
 def test_summaries_name_command_seed_and_versions(everything):
     summary = json.loads((everything / "fig1.json").read_text(), parse_constant=pytest.fail)
     assert summary["command"] == "foldless reproduce fig1 --iterations 2 --quick"

@@ -228,6 +228,7 @@ def test_all_rows_have_a_share_whatever_the_number_of_pairs(most):
     np.testing.assert_allclose(ours, reference, atol=0.05 * np.abs(reference).max())
 
 
+@pytest.mark.slow
 def test_optimism_on_shuffled_labels():
     """No candidate is any good: the largest mean exceeds the average candidate by about what optimism_ says."""
     rng = np.random.default_rng(11)

@@ -50,7 +50,7 @@ def nested_by_refits(models, X, y):
     return float(np.mean(out))
 
 
-@pytest.mark.parametrize("columns", [3, 15])
+@pytest.mark.parametrize("columns", [3, pytest.param(15, marks=pytest.mark.slow)])
 def test_ridge_is_nested_leave_pair_out_by_refits(columns):
     """Four rows at a time, exactly."""
     X, y = ones_first(5, 5, columns, shift=0.4, seed=columns)

@@ -36,6 +36,7 @@ def test_probability_of_being_better():
     assert same.prob_better(0)[1] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "grid", "rows", "columns"),
     [

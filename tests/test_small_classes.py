@@ -14,6 +14,7 @@ from data import noise
 FAMILIES = {"logistic": LogisticRegression(), "ridge": RidgeClassifier(), "lda": LinearDiscriminantAnalysis()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("few", [2, 3, 5])
 def test_few_rows_of_a_class_find_no_signal_in_noise(name, few):

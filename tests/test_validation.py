@@ -451,6 +451,7 @@ def test_the_confusion_matrix_is_a_dirichlet_law_of_the_counts():
     assert "Share of the rows of each class" in post._repr_html_()
 
 
+@pytest.mark.slow
 def test_intervals_of_several_classes_cover_the_truth():
     """40 samples: 90 % intervals of log loss, Brier score, error and the confusion matrix, at least 0.8 of them."""
     rng = np.random.default_rng(3)
@@ -659,6 +660,7 @@ def test_the_command_names_wrong_probabilities_beside_the_verdict(miscalibrated,
     assert "probabilities are" not in run("auc", path, "--target", "y", "--model", "ridge").stdout
 
 
+@pytest.mark.slow
 def test_right_probabilities_are_not_accused_more_often_than_the_level_says():
     """Of 60 samples in which the model is right, an interval of 95 % excludes 1 in a few."""
     accused = 0
