@@ -100,7 +100,7 @@ PAGES: tuple[Made, ...] = (
         ("auc", "in-sample"),
         "Against repeated folds, the bootstrap and the paper",
         f"{FOLDER} Logistic regression, C = 1. .632+ has 50 bootstrap samples and no interval.",
-        ("accuracy", *DATA, "--splits", "1", *SIZES, "--methods", RIVALS),
+        ("accuracy", *DATA, "--splits", "4", *SIZES, "--methods", RIVALS),
         picture=True,
     ),
     Study(
