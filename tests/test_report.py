@@ -157,13 +157,15 @@ def test_data_and_origin(summary):
     assert summary["command"]["text"] == "foldless.report(estimator, X, y, pos_label='ill', level=0.9, seed=5)"
 
 
-def test_methods_paragraph_has_the_numbers_and_its_references(summary):
-    """Every figure of the paragraph is the report's, and every mark has its work."""
-    text, works = summary["methods"]["text"], summary["methods"]["references"]
+def test_methods_and_results_have_the_numbers_and_their_references(summary):
+    """Every figure is the report's, and every mark has its work; methods have no results."""
+    text, works = f"{summary['methods']['text']} {summary['methods']['results']}", summary["methods"]["references"]
+    assert f"{summary['auc']['auc']:.3f}" not in summary["methods"]["text"]
     for value in (summary["auc"]["auc"], summary["auc"]["low"], summary["rates"]["ppv"]["mean"]):
         assert f"{value:.3f}" in text
     assert f"{summary['comparison']['cross_validation']['auc']:.3f}" in text
-    assert "60 rows with 8 features" in text
+    assert "trained with scikit-learn [1] on 60 rows (" in text
+    assert ") with 8 features: L2-penalised" in text
     assert [f"[{k + 1}]" in text for k in range(len(works))] == [True] * len(works)
     assert f"[{len(works) + 1}]" not in text
     assert any("1908.08771" in work for work in works)
@@ -171,28 +173,31 @@ def test_methods_paragraph_has_the_numbers_and_its_references(summary):
 
 def test_methods_follow_the_items_of_tripod(summary):
     """Events per feature, how optimism was corrected, each kind of measure with its interval, and what was not done."""
-    text = summary["methods"]["text"]
+    text, results = summary["methods"]["text"], summary["methods"]["results"]
     fewest = min(c["rows"] for c in summary["data"]["classes"])
-    assert f"{fewest / 8:.1f} rows of the smaller class per candidate feature" in text
+    assert f"The smaller class had {fewest / 8:.1f} rows per candidate feature" in text
     assert "TRIPOD+AI" in text
-    assert "No external validation was done" in text
+    assert "was not validated externally" in text
+    brier = next(f["apparent"] for f in summary["validation"]["figures"] if f["measure"] == "Brier score")
     for measure in ("calibration slope", "Brier score", "average precision"):
         line = next(f for f in summary["validation"]["figures"] if f["measure"] == measure)
-        assert f"{line['honest']:.3f} ({line['low']:.3f} to {line['high']:.3f})" in text
+        assert f"{line['honest']:.3f} ({line['low']:.3f} to {line['high']:.3f}" in results
+    assert f"; apparent {brier:.3f})" in results
+    assert ") (" not in text + results
 
 
 def test_methods_say_how_rows_were_removed():
     """Closed form for ridge and LDA, a Newton step for the others; groups whole, in our removal and in the folds."""
     for model, words in (
-        (RidgeClassifier(), "from this one fit in closed form"),
-        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), "from this one fit in closed form"),
-        (LogisticRegression(max_iter=1000), "by one or two Newton steps from this one fit"),
+        (RidgeClassifier(), "from the fitted model in closed form"),
+        (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), "from the fitted model in closed form"),
+        (LogisticRegression(max_iter=1000), "from the fitted model by one or two Newton steps"),
     ):
         s = brief(model.fit(X, Y), X, Y, groups=np.repeat(np.arange(20), 3))
         text = s["methods"]["text"]
         assert words in text
-        assert "with each row its whole group was removed" in text
-        assert "rows of a group kept together" in text
+        assert "removed together with its whole group" in text
+        assert "groups were kept together" in text
         assert "estimated from smoothed ranks" in text
         assert "ROC curve was modelled as binormal" in text
         assert "too narrow" not in text + s["comparison"]["cross_validation"]["text"]
@@ -202,8 +207,8 @@ def test_the_reference_has_the_address_of_the_project_if_there_is_one(summary, m
     """As the installed package says; nothing is made up where it is silent."""
     own = {**summary, "home": "https://example.org/foldless"}
     work = f"Version {fl.__version__}. https://example.org/foldless."
-    assert any(work in reference for reference in methods.paragraph(own)["references"])
-    assert not any("http" in reference for reference in methods.paragraph({**own, "home": None})["references"])
+    assert any(work in reference for reference in methods.paragraphs(own)["references"])
+    assert not any("http" in reference for reference in methods.paragraphs({**own, "home": None})["references"])
     message = Message()
     message["Project-URL"] = "Issues, https://example.org/issues"
     message["Project-URL"] = "Repository, https://example.org/foldless"
@@ -421,7 +426,7 @@ def test_a_report_takes_an_analysis(summary, calls):
 def test_options_that_only_an_analysis_has_are_told():
     """The prior and the average over classes are in the methods and in the call."""
     s = brief(fl.analyse(MODEL, X, Y, prior=fl.EffectPrior.flat()))
-    assert f"with the prior {fl.EffectPrior.flat()!r} on that separation" in s["methods"]["text"]
+    assert f"with the prior {fl.EffectPrior.flat()!r} on that difference" in s["methods"]["text"]
     assert s["command"]["text"].startswith("foldless.report(foldless.analyse(estimator, X, y, prior=EffectPrior")
     A, b = load_iris(return_X_y=True)
     s = brief(fl.analyse(RidgeClassifier().fit(A[::3], b[::3]), A[::3], b[::3], multi_class="ovr"))
@@ -524,7 +529,7 @@ def test_groups_and_sample_weights():
     assert "weights were not used" in s["comparison"]["cross_validation"]["text"]
     assert s["search"]["present"]["auc"] == pytest.approx(s["auc"]["auc"], abs=1e-4)
     assert "groups=groups, sample_weight=sample_weight" in s["command"]["text"]
-    assert "in 20 groups of dependent rows" in s["methods"]["text"]
+    assert "; 20 groups of dependent rows)" in s["methods"]["text"]
 
 
 def test_more_than_two_classes():
@@ -585,7 +590,7 @@ def test_many_classes_are_listed_instead_of_drawn():
     b = np.repeat(np.arange(12), 6)
     A = rng.normal(size=(72, 4)) + 2 * rng.normal(size=(12, 4))[b]
     html = fl.report(LinearDiscriminantAnalysis().fit(A, b), A, b, search=False).html
-    assert "46 others are better" in html
+    assert "46 other pairs have a higher one" in html
 
 
 @pytest.mark.parametrize("solver", ["saga", "liblinear"])
@@ -783,7 +788,7 @@ def test_report_searches_with_labels_in_an_array_of_objects():
         ([MinMaxScaler(), RidgeClassifier()], "ridge classifier (alpha = 1), MinMaxScaler()"),
         (
             [SelectKBest(k=3), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)],
-            "linear discriminant analysis (shrinkage = 0.1), the 3 columns with the largest scores chosen",
+            "linear discriminant analysis (shrinkage = 0.1), the 3 columns with the largest scores selected",
         ),
         (
             [
@@ -794,7 +799,7 @@ def test_report_searches_with_labels_in_an_array_of_objects():
                 ),
                 LogisticRegression(),
             ],
-            "L2-penalised logistic regression (C = 1) on standardised columns, gaps filled with the median, "
+            "L2-penalised logistic regression (C = 1) on standardised columns, missing values replaced by the median, "
             "categories one-hot encoded",
         ),
     ],
@@ -831,6 +836,13 @@ def test_figures_and_tables_for_a_manuscript(tmp_path):
     assert [[[c.text for c in row.cells] for row in t.rows] for t in in_word] == [t.lines for t in found.values()]
     assert {path.stem for path in tables.glob("*.tex")} == set(found)
     assert r"95 \% interval \\" in (tables / "rates.tex").read_text()
+    # Captions stand alone: a sentence or more, none of the page's questions, none about what is not printed.
+    captions = [table.caption for table in found.values()] + (figures / "captions.txt").read_text().split("\n")[1::3]
+    assert len(captions) == len(found) + len(drawn)
+    assert all(len(text.split()) >= 5 and text.endswith(".") for text in captions)
+    assert not any("?" in text or "bars" in text for text in captions)
+    assert found["comparison"].lines[0] == ["method", "AUC"]  # advice to the reader stays on the page
+    assert (tables / "thresholds.tex").read_text().count(r"\resizebox{\linewidth}") == 1
 
 
 def test_folders_are_refused_before_the_work(tmp_path):

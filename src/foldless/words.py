@@ -195,10 +195,11 @@ _MARKS = {"\\": r"\textbackslash{}", "~": r"\~{}", "^": r"\^{}", "<": "$<$", ">"
 LATEX = str.maketrans({c: rf"\{c}" for c in "%&$#_{}"} | _MARKS)
 
 
-def latex_table(lines: Sequence[Sequence[str]]) -> str:
-    """Lines of cells, the first one the head, with the rules of booktabs; all but the first column to the right."""
+def latex_table(lines: Sequence[Sequence[str]], kinds: str = "") -> str:
+    """Lines of cells, the first one the head, with the rules of booktabs; `kinds` has the alignment of the columns."""
     head, *rows = (" & ".join(cell.translate(LATEX) for cell in line) + r" \\" for line in lines)
-    start = [rf"\begin{{tabular}}{{l{'r' * (len(lines[0]) - 1)}}}", r"\toprule", head, r"\midrule"]
+    kinds = kinds or "l" + "r" * (len(lines[0]) - 1)
+    start = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", head, r"\midrule"]
     return "\n".join([*start, *rows, r"\bottomrule", r"\end{tabular}"])
 
 

@@ -15,7 +15,8 @@ from foldless.show.report.page import Picture
 
 INK, ACCENT, PAPER = "black", "#1f5fbf", "white"
 KINDS = {"svg": "Date", "pdf": "CreationDate"}  # and what is left out: dates would make two equal files differ
-DOCUMENT = "tables.docx"
+DOCUMENT, CAPTIONS = "tables.docx", "captions.txt"
+LONG, WIDE = 50, 85  # characters: of a cell that is broken into lines, of a table as wide as a page of text
 
 
 def make_folders(figures: Any, tables: Any) -> None:
@@ -30,21 +31,23 @@ def make_folders(figures: Any, tables: Any) -> None:
         refuse_unwritable(folder / DOCUMENT)
 
 
-def write_figures(folder: Path, pictures: dict[str, Picture]) -> None:
-    """Each figure twice: as SVG and as PDF."""
+def write_figures(folder: Path, pictures: dict[str, Picture], html: str) -> None:
+    """Each figure twice, as SVG and as PDF, and the captions that the page has for them."""
+    captions = (f"{name}\n{caption}\n" for name, caption in _read(html).legends.items())
+    write_atomically(folder / CAPTIONS, "\n".join(captions).encode("utf-8"))
     for name, picture in pictures.items():
         for kind, date in KINDS.items():
             write_atomically(folder / f"{name}.{kind}", picture.file(kind, INK, ACCENT, PAPER, {date: None}))
 
 
 def write_tables(folder: Path, html: str) -> None:
-    """Each table of the page as LaTeX for \\input, with the rules of booktabs; all of them in one Word document."""
+    """Each table of the page as LaTeX for \\input (booktabs, graphicx); all of them in one Word document."""
     from docx import Document
 
     document, content = Document(), io.BytesIO()
     for name, table in tables_of(html).items():
         caption = rf"\caption{{{table.caption.translate(words.LATEX)}}}"
-        body = [r"\begin{table}", r"\centering", caption, words.latex_table(table.lines), r"\end{table}", ""]
+        body = [r"\begin{table}", r"\centering", caption, _tabular(table.lines), r"\end{table}", ""]
         write_atomically(folder / f"{name}.tex", "\n".join(body).encode("utf-8"))
         document.add_paragraph(table.caption, style="Caption")
         grid = document.add_table(len(table.lines), len(table.lines[0]), style="Light List")
@@ -56,7 +59,15 @@ def write_tables(folder: Path, html: str) -> None:
     write_atomically(folder / DOCUMENT, content.getvalue())
 
 
-# ---- The tables are read off the page, so that a manuscript cannot say anything else.
+def _tabular(lines: list[list[str]]) -> str:
+    """A table for LaTeX that fits a page: long cells in lines, and a wide table made smaller."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    kinds = "".join("l" if k == 0 else "r" if n <= LONG else r"p{0.5\linewidth}" for k, n in enumerate(widths))
+    body = words.latex_table(lines, kinds)
+    return body if sum(min(n, LONG) for n in widths) <= WIDE else f"\\resizebox{{\\linewidth}}{{!}}{{%\n{body}}}"
+
+
+# ---- Tables and captions are read off the page, so that a manuscript cannot say anything else.
 
 
 class Table(NamedTuple):
@@ -68,16 +79,21 @@ class Table(NamedTuple):
 
 def tables_of(html: str) -> dict[str, Table]:
     """The tables of a page, by the section that they are in; a second one of a section is numbered."""
+    return _read(html).tables
+
+
+def _read(html: str) -> _Reader:
     reader = _Reader()
     reader.feed(html)
-    return reader.tables
+    return reader
 
 
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.tables: dict[str, Table] = {}
-        self.section = self.heading = self.caption = ""
+        self.legends: dict[str, str] = {}  # of figures
+        self.section = self.figure = self.caption = ""
         self.text: list[str] = []
         self.lines: list[list[str]] = []
         self.hidden = False
@@ -85,10 +101,11 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.section = given.get("aria-labelledby") or self.section
-        if tag in ("h2", "h3", "caption", "th", "td"):
-            self.text, self.hidden = [], "aria-hidden" in given  # bars
+        self.figure = given.get("data-name") or self.figure
+        if tag in ("caption", "figcaption", "th", "td"):
+            self.text, self.hidden = [], bool(given.keys() & {"aria-hidden", "data-aside"})  # bars; advice
         elif tag == "table":
-            self.lines, self.caption = [], ""
+            self.lines = []
         elif tag == "tr":
             self.lines.append([])
         elif tag == "tbody" and not self.lines:
@@ -101,10 +118,10 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         text = " ".join("".join(self.text).split())
-        if tag in ("h2", "h3"):
-            self.heading = text
-        elif tag == "caption":
+        if tag == "caption":
             self.caption = text
+        elif tag == "figcaption":
+            self.legends[self.figure] = text
         elif tag in ("th", "td") and not self.hidden:
             self.lines[-1].append(text)
         elif tag == "small":
@@ -112,9 +129,4 @@ class _Reader(HTMLParser):
         elif tag == "table":
             number = sum(name.partition("-")[0] == self.section for name in self.tables) + 1
             name = self.section if number == 1 else f"{self.section}-{number}"
-            self.tables[name] = Table(_caption(self.heading, self.caption), self.lines)
-
-
-def _caption(*sentences: str) -> str:
-    """Sentences in a row, each with its full stop unless it is a question."""
-    return " ".join(s if s.endswith((".", "?")) else f"{s}." for s in sentences if s)
+            self.tables[name] = Table(self.caption, self.lines)

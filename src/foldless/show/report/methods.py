@@ -1,4 +1,4 @@
-"""The text of a report: its origin, the answer in a sentence, and a methods paragraph for a manuscript."""
+"""The text of a report: its origin, the answer in a sentence, and two paragraphs for a manuscript."""
 
 from __future__ import annotations
 
@@ -171,11 +171,11 @@ def verdict_sentence(diagnosis: dict[str, Any], doubts: Sequence[str] = ()) -> s
     return f"{lead}: {worst['text'].rstrip('.')}. {worst['advice']}".strip()
 
 
-# ---- A methods paragraph that can be pasted into a manuscript, with its references.
+# ---- Methods and results that can be pasted into a manuscript, with their references.
 
 
-def paragraph(summary: dict[str, Any]) -> dict[str, Any]:
-    """Text and references, from the content of the report alone; the text is that of a template."""
+def paragraphs(summary: dict[str, Any]) -> dict[str, Any]:
+    """Methods, results and references, from the content of the report alone; the text is that of a template."""
     works: list[str] = []
 
     def cite(work: str) -> str:
@@ -187,5 +187,5 @@ def paragraph(summary: dict[str, Any]) -> dict[str, Any]:
     figures = {line["measure"]: line for line in summary["validation"].get("figures", ())}
     fewest = min(entry["rows"] for entry in summary["data"]["classes"])
     about = {"found": figures.get, "fewest": fewest, "weights": WEIGHTS, "cite": cite}
-    text = page.filled_in_text("methods.txt.j2", s=summary, **about)
-    return {"text": text, "references": works}
+    text, results = (page.filled_in_text("methods.txt.j2", s=summary, part=p, **about) for p in ("methods", "results"))
+    return {"text": text, "results": results, "references": works}

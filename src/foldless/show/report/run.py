@@ -136,10 +136,10 @@ def report(
 
     The answer in a sentence, AUC, ROC curve, posterior, rates at the threshold and at others, calibration, decision and
     precision-recall curves, the table of `validate`, 5-fold cross-validation and the paper's estimator for comparison,
-    a search over the penalty, the diagnosis, a learning curve, the features with the largest weights, the data, and a
-    methods paragraph for a manuscript. The page needs neither network nor JavaScript, and its bytes depend only on the
-    arguments and the versions. With more than two classes the AUC is an average, and parts that exist for two classes
-    only say so.
+    a search over the penalty, the diagnosis, a learning curve, the features with the largest weights, the data, and
+    methods and results as text for a manuscript. The page needs neither network nor JavaScript, and its bytes depend
+    only on the arguments and the versions. With more than two classes the AUC is an average, and parts that exist for
+    two classes only say so.
 
     Everything but the cross-validation and the search, which fit clones of `estimator`, is read off one `Analysis`.
 
@@ -171,7 +171,7 @@ def report(
     progress : callable, optional
         Called with the name of each part before it is made.
     figures : str or path, optional
-        A folder for all figures of the page, each as SVG and as PDF; it is made where there is none.
+        A folder for all figures of the page, each as SVG and as PDF, with captions; it is made where there is none.
     tables : str or path, optional
         A folder for its tables: one LaTeX file each, and all of them as one Word document, which needs python-docx.
 
@@ -207,10 +207,10 @@ def report(
     pictures = {name: picture for part in made.values() for name, picture in part.pictures.items()}
     where_from = methods.origin(case, command, data_name, title)
     summary = plain(methods.around(contents, where_from, [*own_notes, *doubts]))
-    summary["methods"] = plain(methods.paragraph(summary))
+    summary["methods"] = plain(methods.paragraphs(summary))
     result = Report(summary, page.rendered(summary, {name: each.markup(name) for name, each in pictures.items()}))
     if figures is not None:
-        manuscript.write_figures(Path(figures), pictures)
+        manuscript.write_figures(Path(figures), pictures, result.html)
     if tables is not None:
         manuscript.write_tables(Path(tables), result.html)
     if target is not None:
