@@ -262,7 +262,6 @@ OPTIONS = {
     "compare, no models": (["compare", "--target", "y"], "--models"),
     "compare with --model": (["compare", "--target", "y", "--models", "lda,svm", "--model", "lda"], "name them all in"),
     "plan, no target": (["plan"], "Missing option '--target'"),
-    "report, no page": (["report", "--target", "y"], "Missing option '-o'"),
     "report, not html": (["report", "--target", "y", "-o", "x.pdf"], "ends in .html"),
     "report, no folder": (["report", "--target", "y", "-o", "no/x.html"], "there is no directory no"),
 }  # fmt: skip

@@ -150,7 +150,7 @@ def test_rates_at_a_threshold_and_a_prevalence(csv):
         rate = getattr(rates, name)
         assert tuple(found[name].values()) == (rate.mean, *rate.interval(0.9))
     said = run("auc", csv, "--target", "y", "--prevalence", "0.05").stdout
-    assert "at threshold 0, where 5 % are positive" in said
+    assert "at a predicted probability of 0.5, where 5 % are positive" in said
 
 
 def test_a_threshold_is_a_probability(csv):

@@ -173,6 +173,20 @@ def test_the_positive_class_is_known_by_its_name(negative, positive):
         assert positive_of(sizes) == (positive, "by its name")
 
 
+def test_a_report_without_a_name_gets_a_free_one(tmp_path, monkeypatch):
+    """Beside where the command is typed, and never over an older page; over a page that was named, with a word."""
+    monkeypatch.chdir(tmp_path)
+    y = np.arange(60) % 2
+    path = written(tmp_path, a=(RNG.normal(size=60) + y).round(3), b=RNG.normal(size=60).round(3), y=y)
+    for name in (f"{path.stem}-report.html", f"{path.stem}-report-2.html"):
+        assert f"in a browser: {name}\n" in run("report", path, "--target", "y", "--no-search").stdout
+        assert (tmp_path / name).read_text().startswith("<!doctype html>")
+    said = run("report", path, "--target", "y", "--no-search", "-o", name).stdout
+    assert f"in a browser: {name} (in place of the old one)\n" in said
+    assert run("report", path, "--target", "y", "--no-search", "--json").exit_code == 0
+    assert len(list(tmp_path.glob("*.html"))) == 2
+
+
 def test_else_the_positive_class_is_the_rarer_one():
     assert positive_of({"good": 10, "bad": 90})[0] == "good"
     assert positive_of({1: 10, 2: 90})[0] == 1

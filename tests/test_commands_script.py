@@ -146,7 +146,7 @@ auc genes.csv {T} --model ridge --C 0.01                          | 0 | ridge cl
 auc heart.csv {T} --model lda --shrinkage auto                    | 0 | linear discriminant analysis, shrinkage = auto
 auc heart.csv {T} --model svm --C 0.1                             | 0 | linear support vector machine
 auc heart.csv {T} --model lda --C 2                               | 2 | use --shrinkage
-auc heart.csv {T} --threshold 0.2 --prevalence 0.1                | 0 | at probability 0.2, where 10 % are positive
+auc heart.csv {T} --threshold 0.2 --prevalence 0.1                | 0 | probability of 0.2, where 10 % are positive
 auc heart.csv {T} --level 90                                      | 2 | write 0.9 for 90 %
 auc heart.csv {T} --scores scores.csv                             | 0 | scores.csv
 auc heart.csv {T} --scores scores.txt                             | 2 | ends in .csv
@@ -170,7 +170,7 @@ validate heart.csv {T} --model ridge                              | 2 | probabil
 permute heart.csv {T} --permutations 50                           | 0 | p
 plan heart.csv {T} --factors 2                                    | 0 | comes from the training set
 plan --auc 0.8 --half-width 0.05                                  | 0 | rows
-report heart.csv {T}                                              | 2 | Missing option '-o'
+report heart.csv.gz {T} --no-search                               | 0 | in a browser: heart-report.html
 report heart.csv {T} -o page.txt                                  | 2 | ends in .html
 report case.csv {T} -o page.html --no-search --figures figures --tables tables | 0 | page.html
 """

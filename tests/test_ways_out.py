@@ -135,7 +135,7 @@ def test_three_classes_have_their_confusion_matrix_and_probabilities(tmp_path):
     for name, expected in zip(("mean", "low", "high"), (post.confusion_mean, *post.confusion_interval()), strict=True):
         shown = [[cell[name] for cell in line["cells"]] for line in lines]
         np.testing.assert_allclose(shown, 100 * expected, rtol=1e-12)
-    assert "Decisions to expect among 100 new rows of each class" in page.html
+    assert "expected decisions among 100 new rows of each class" in page.html
     path, out = tmp_path / "iris.csv", tmp_path / "scores.csv"
     np.savetxt(path, np.column_stack([rows[:, :2], y]), delimiter=",", header="a,b,y", comments="")
     assert run("auc", path, "--target", "y", "--scores", out).exit_code == 0

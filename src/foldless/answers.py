@@ -133,7 +133,21 @@ class OfTwoClasses:
         notes: tuple[str, ...] = ()
         if threshold is None:
             threshold, notes = self.own_threshold(), notes_on_threshold(self.analysis.estimator)
-        return self._rates_of(self.rates(threshold, covariance), threshold, prevalence, notes)
+        post = self._rates_of(self.rates(threshold, covariance), threshold, prevalence, notes)
+        return replace(post, probability=self._probability_at(threshold))
+
+    def _probability_at(self, threshold: float) -> float | None:
+        """A threshold of the scores as a probability; None where scores do not become one."""
+        with suppress(EstimatorError, InputError):
+            return float(self._link_of_scores.probability(threshold))
+        return None
+
+    @cached_property
+    def _link_of_scores(self) -> Link:
+        if not self.analysis.by_refits:
+            return self.link
+        training = self.analysis.training
+        return link_of(training.estimator, training.table, training.own, training.labels.positive_label)
 
     def _rates_of(
         self, rates: RatePair, threshold: float, prevalence: float | None, notes: tuple[str, ...] = ()
@@ -201,11 +215,7 @@ class OfTwoClasses:
             low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
         # The last threshold that is sensitive enough, the first that is specific enough.
         threshold = float(between[high if rate == "specificity" else low])
-        post = self.error(threshold, prevalence, None)
-        with suppress(EstimatorError, InputError):  # a classifier without probabilities has its decision values
-            at = None if self.analysis.by_refits else float(self.link.probability(threshold))
-            return replace(post, probability=at)
-        return post
+        return self.error(threshold, prevalence, None)
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         return self._without_error("accuracy", None)

@@ -15,7 +15,7 @@ import click
 
 from foldless import __version__
 from foldless.cli import complain, internal_error
-from foldless.cli.console import Interrupted
+from foldless.cli.console import Interrupted, in_options
 from foldless.errors import FoldlessError
 
 EXAMPLES = """\b
@@ -106,7 +106,7 @@ def exit_code(call: Callable[[], Any]) -> int:
     except (Interrupted, click.Abort) as err:
         return complain(str(err) or "interrupted", 130)
     except FoldlessError as err:
-        return complain(str(err), 2)
+        return complain(in_options(str(err)), 2)
     except OSError as err:
         return complain(_described(err), 2)
     except MemoryError:

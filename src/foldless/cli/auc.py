@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -119,13 +119,10 @@ class Cut:
         if self.probability is None:
             return analysis.rates(self.decision_value, prevalence)
         try:
-            rates = analysis.at(probability=self.probability, prevalence=prevalence)
+            return analysis.at(probability=self.probability, prevalence=prevalence)
         except fl.EstimatorError as err:
             way_out = f"use --decision-value for a threshold in units of decision_function. {err}"
             raise fl.InputError(f"--threshold is a probability: {way_out}") from err
-        # Until now --threshold meant decision values: whoever has an old command must know.
-        note = f"--threshold {self.probability:g} is a probability; --decision-value takes decision values."
-        return replace(rates, notes=(*rates.notes, note))
 
 
 def answer(
@@ -282,7 +279,7 @@ def _encoding(result: dict[str, Any]) -> str:
 
 def _rate_facts(result: dict[str, Any]) -> dict[str, str]:
     at = result["probability"]
-    where = f"at threshold {result['threshold']:g}" if at is None else f"at probability {at:g}"
+    where = f"at decision value {result['threshold']:g}" if at is None else f"at a predicted probability of {at:.4g}"
     among = f"{where}, where {words.percent(round(result['prevalence'], 4))} are positive"
     places = {"sensitivity": where, "specificity": where, "PPV": among, "NPV": among}
     return {name: f"{_described(result[name.lower()])}   {place}" for name, place in places.items()}

@@ -30,6 +30,25 @@ def say(text: str, style: str = "") -> None:
     stdout().print(visible(text), style=style or None, markup=False, emoji=False)
 
 
+# The library speaks Python; what it says to do is said here in options of the commands.
+OPTIONS = {
+    "method='refit'": "--method refit",
+    "such as LogisticRegression or LinearDiscriminantAnalysis": "such as --model logistic or --model lda",
+    "(threshold=...)": "(--decision-value)",
+}
+
+
+def in_options(text: str) -> str:
+    """A message of the library in the words of the command line.
+
+    >>> in_options("it has no closed form: use method='refit'.")
+    'it has no closed form: use --method refit.'
+    """
+    for python, option in OPTIONS.items():
+        text = text.replace(python, option)
+    return text
+
+
 VERDICTS = {"trust": "green", "caution": "yellow", "do not use": "red"}
 
 
@@ -44,7 +63,7 @@ def say_notes(notes: Iterable[str]) -> None:
     from rich.markup import escape
 
     for note in notes:
-        stdout().print(f"[bold yellow]warning:[/] {escape(one_line(note))}")
+        stdout().print(f"[bold yellow]warning:[/] {escape(one_line(in_options(note)))}")
 
 
 def say_ending(notes: list[str], *paths: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,16 @@ from foldless.words import visible
 SUFFIXES = (".html", ".htm")
 EXAMPLES = """\b
 Examples:
-  foldless report patients.csv --target outcome -o report.html
+  foldless report patients.csv --target outcome
   foldless report genes.tsv --target subtype --log --C 0.01 -o genes.html
   foldless report patients.csv --target outcome -o report.html --scores scores.csv --save-model model.skops
   foldless report patients.csv --target outcome -o report.html --figures figures --tables tables
   foldless report patients.parquet --target outcome --groups patient --json
 """
+
+
+PAGE = "The page (.html); by default a new one, FILE-report.html, in the current folder."
+WRITTEN = {"page": "Report, to open in a browser", "saved_model": "Model"}  # others go by their names
 
 
 def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -40,7 +45,7 @@ def as_page(ctx: click.Context, param: click.Parameter, value: Path | None) -> P
 @data_options()
 @model_file_option
 @method_option
-@click.option("-o", "--out", **FILE, callback=as_page, help="The page (.html).")
+@click.option("-o", "--out", **FILE, callback=as_page, help=PAGE)
 @click.option("--title", help="Title of the page.")
 @click.option("--figures", **FILE, metavar="FOLDER", help="A folder for all figures, as SVG and as PDF.")
 @click.option("--tables", **FILE, metavar="FOLDER", help="A folder for all tables, as LaTeX and as one Word document.")
@@ -63,22 +68,29 @@ def report(
 ) -> None:
     """Write a report on a classifier and its data: one HTML file.
 
-    The page needs neither network nor JavaScript. With --json the same content is printed as JSON; then -o may be left
-    out.
+    The page needs neither network nor JavaScript. With --json the same content is printed as JSON, and a page is
+    written only with -o.
     """
-    if out is None and not options.as_json:
-        raise click.UsageError("Missing option '-o': the page to write, such as report.html; or use --json.")
     refuse_wrong_strength(ctx, options)
+    if out is None and not options.as_json:
+        out = free_name(options.file)
     if out is not None:
         refuse_unwritable(out)
-    outputs = Outputs(scores, save_model)
+    outputs, page_is_new = Outputs(scores, save_model), out is None or not out.exists()
     request = read(ctx, options, model_file)
     command = shlex.join(["foldless", *sys.argv[1:]])
     shown = {"title": title, "search": not no_search, "figures": figures, "tables": tables}
     page, analysis = made(request, method, command=command, path=out, progress=_progress, **shown)
     paths = {"page": out, "figures": figures, "tables": tables}
     written = {name: None if path is None else str(path) for name, path in paths.items()}
-    _show(page, request, {**written, **outputs.write(request, analysis)})
+    _show(page, request, {**written, **outputs.write(request, analysis)}, page_is_new)
+
+
+def free_name(file: Path) -> Path:
+    """The page on a file where none was named: in the current folder, and never over what is there."""
+    stem = Path(file.stem).stem if file.suffix == ".gz" else file.stem
+    names = (Path(f"{stem}-report{'' if k == 1 else f'-{k}'}.html") for k in count(1))
+    return next(name for name in names if not name.exists())
 
 
 def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report, fl.Analysis]:
@@ -105,7 +117,7 @@ def _progress(what: str) -> None:
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
-def _show(page: Any, request: Request, written: dict[str, str | None]) -> None:
+def _show(page: Any, request: Request, written: dict[str, str | None], page_is_new: bool) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     if request.options.as_json:
@@ -116,5 +128,6 @@ def _show(page: Any, request: Request, written: dict[str, str | None]) -> None:
         console.say(f"Verdict: {page.verdict}.")
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
-    for path in filter(None, written.values()):
-        console.say(path)
+    for what, path in ((what, path) for what, path in written.items() if path is not None):
+        over = "" if page_is_new or what != "page" else " (in place of the old one)"
+        console.say(f"{WRITTEN.get(what, what.capitalize())}: {path}{over}")

@@ -34,6 +34,7 @@ LINKS = (
     Link(expit, logit),
     Link(lambda s: expit(2 * s), lambda p: logit(p) / 2),  # a softmax of both classes
     Link(lambda s: (np.clip(s, -1, 1) + 1) / 2, lambda p: 2 * p - 1),  # modified Huber loss
+    SAME,
 )
 
 
@@ -50,7 +51,7 @@ def without_probabilities(model: Any) -> EstimatorError:
     """The error for a classifier that has none."""
     return EstimatorError(
         f"{type(innermost(model)).__name__} has no probabilities (predict_proba) to be judged: use a classifier with "
-        f"them, such as LogisticRegression or LinearDiscriminantAnalysis (--model logistic or lda)."
+        f"them, such as LogisticRegression or LinearDiscriminantAnalysis."
     )
 
 
@@ -63,7 +64,7 @@ def link_by_itself(estimator: Any) -> Link:
 
 
 def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link:
-    """The link of a linear classifier, given the decision values of the rows of X towards the positive class."""
+    """The link of a classifier, given its scores of the rows of X towards the positive class."""
     own = probabilities_of(estimator, sampled_rows(X, COMPARED), positive_label)
     at = sampled_rows(scores, COMPARED)
     for link in LINKS:

@@ -257,6 +257,5 @@ def _decision_at(probability: float, wrapper: Any) -> float:
     except EstimatorError as err:
         raise EstimatorError(
             f"{type(wrapper).__name__} decides by the probabilities of {type(final).__name__}, which are not a known "
-            f"function of its decision_function: give the threshold in units of decision_function (threshold= in "
-            f"Python, or --decision-value on the command line)."
+            f"function of its decision_function: give the threshold in units of decision_function (threshold=...)."
         ) from err

@@ -169,7 +169,8 @@ def _draw_point(ax: Any, rates: ErrorPosterior, level: float, colour: Any) -> An
     (low, high), sensitivity = rates.specificity.interval(level), rates.sensitivity
     fpr, tpr = 1 - rates.specificity.mean, sensitivity.mean
     bars = {"xerr": _lengths(fpr, 1 - high, 1 - low), "yerr": _lengths(tpr, *sensitivity.interval(level))}
-    return ax.errorbar(fpr, tpr, fmt="o", label=f"at threshold {rates.threshold:g}", **bars, **look)
+    at = f"threshold {rates.threshold:g}" if rates.probability is None else f"probability {rates.probability:.4g}"
+    return ax.errorbar(fpr, tpr, fmt="o", label=f"at {at}", **bars, **look)
 
 
 def _lengths(mean: float, low: float, high: float) -> Floats:
