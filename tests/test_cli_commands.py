@@ -145,7 +145,7 @@ def test_rates_at_a_threshold_and_a_prevalence(csv):
     found = answered("auc", csv, "--target", "y", "--decision-value", "0.4", "--prevalence", "0.05", "--level", "0.9")
     model = make_pipeline(StandardScaler(), LogisticRegression(**LOGISTIC)).fit(X, Y)
     rates = fl.error_posterior(model, X, Y, threshold=0.4, prevalence=0.05)
-    assert found["probability"] is None
+    assert found["probability"] == pytest.approx(1 / (1 + np.exp(-0.4)))
     for name in ("sensitivity", "specificity", "ppv", "npv", "error"):
         rate = getattr(rates, name)
         assert tuple(found[name].values()) == (rate.mean, *rate.interval(0.9))

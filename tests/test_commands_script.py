@@ -161,7 +161,11 @@ compare heart.csv {T} --columns clinical.txt --and-columns age    | 2 | adds not
 compare texts.csv {T} --columns clinical.txt --and-columns town   | 0 | (does not|may) make this classifier better
 compare gaps.csv {T} --columns age,sex --and-columns chol --model lda | 0 | filled with the median
 compare visits.csv {T} --columns age,sex --and-columns st         | 0 | rows with the same 'patient'
-compare three.csv {T} --models logistic,lda                       | 2 | compare is for two classes
+compare three.csv {T} --models logistic,lda                       | 0 | largest average AUC over pairs of classes
+compare three.csv {T} --columns m0,m1 --and-columns m2,m3         | 0 | on new rows the average AUC changes by
+plan three.csv {T} --factors 2                                    | 0 | comes from the training set
+validate three.csv {T}                                            | 0 | Internal validation on 178 rows of 3 classes
+report three.csv {T} -o three.html --no-search                    | 0 | out of 3, this classifier ranks them
 search heart.csv {T} --Cs 0.01,0.1,1                              | 0 | Of 3 values of C
 search heart.csv {T} --Cs 0,1                                     | 2 | must be numbers above 0
 validate heart.csv {T}                                            | 0 | calibration slope

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import pickle
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,6 +28,7 @@ from development_data import load
 from foldless.errors import EstimatorError, InputError, PriorError, TrustWarning
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.honest.posterior import separation_posterior
+from foldless.honest.refits import SEED
 from foldless.honest.scores import remove_rows
 from foldless.honest.statistic import statistic_of_removed
 from foldless.model.view import take_apart
@@ -336,6 +340,83 @@ def test_the_density_display_takes_it():
     matplotlib.pyplot.close("all")
 
 
+# ---- groups, comparisons and more rows
+
+
+def visits(subjects=60, times=3, shift=0.6, seed=0):
+    """Subjects of three classes, each seen several times."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat(np.arange(subjects) % 3, times)
+    centres = shift * rng.normal(size=(3, 6))
+    people = np.repeat(rng.normal(size=(subjects, 6)), times, axis=0)
+    return centres[y] + people + 0.3 * rng.normal(size=people.shape), y, np.repeat(np.arange(subjects), times)
+
+
+def test_groups_of_several_classes_leave_together():
+    """The same share of ordered pairs as by hand, on the same folds; wider than if each row were a subject."""
+    table, y, groups = visits()
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, y)
+    post = fl.auc_posterior(model, table, y, groups=groups)
+    shares = np.zeros((2, 3, 3))
+    for seed in range(SEED, SEED + 4):
+        folds = StratifiedGroupKFold(5, shuffle=True, random_state=seed).split(table, y, groups)
+        for train, test in folds:
+            p = clone(model).fit(table[train], y[train]).predict_proba(table[test])
+            for a, b in permutations(range(3), 2):
+                first, second = (p[y[test] == k, a] for k in (a, b))
+                ordered = np.mean(first[:, None] > second) if first.size and second.size else 0.0
+                shares[:, a, b] += first.size * second.size * np.array([ordered, 1.0])
+    by_hand = np.divide(*shares, where=shares[1] > 0, out=np.zeros((3, 3))).sum() / 6
+    assert post.details["pair_auc"] == pytest.approx(by_hand, abs=1e-9)
+    assert (post.method, post.details["fits"]) == ("refit", 20)
+    alone = fl.auc_posterior(model, table, y)
+    assert post.mean < alone.mean
+    assert post.sd > 1.2 * alone.sd
+    a = fl.analyse(model, table, y, groups=groups)
+    assert a.accuracy.sd > fl.analyse(model, table, y).accuracy.sd
+    assert a.error().classes == (0, 1, 2)
+    assert a.verdict in ("trust", "caution")
+    assert fl.report(a, search=False).summary()["auc"]["auc"] == a.auc.mean == post.mean
+    given = fl.auc_posterior_from_scores(y, model.predict_proba(table), groups=groups)
+    assert given.sd > fl.auc_posterior_from_scores(y, model.predict_proba(table)).sd
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_comparisons_of_several_classes(grouped):
+    """The better one is found, the same one is the same, and both orders agree."""
+    table, y, groups = visits(90, 1 + grouped, shift=1.0)
+    how = {"groups": groups} if grouped else {}
+    noise = np.random.default_rng(1).normal(size=table.shape)
+    both = np.hstack([table, noise])
+    good, other = (RidgeClassifier(), LogisticRegression(C=0.1))
+    good, other = good.fit(both, y), other.fit(both, y)
+    worse = make_pipeline(ColumnTransformer([("kept", "passthrough", slice(6, 12))]), LogisticRegression()).fit(both, y)
+    found = fl.compare(good, worse, both, y, **how)
+    assert found.prob_a_better > 0.99
+    assert found.difference.mean == pytest.approx(found.a.mean - found.b.mean, abs=0.05)
+    near, back = fl.compare(good, other, both, y, **how), fl.compare(other, good, both, y, **how)
+    assert near.difference.interval() == tuple(-v for v in back.difference.interval()[::-1])
+    assert near.difference.sd < 0.5 * np.hypot(near.a.sd, near.b.sd)  # the rows are shared, and so are their errors
+    assert fl.compare(good, good, both, y, **how).difference.interval() == (0.0, 0.0)
+    ranking = fl.compare_many({"good": good, "other": other, "worse": worse}, both, y, **how)
+    assert ranking.prob_best["worse"] < 0.01
+    assert near.a.mean == fl.auc_posterior(good, both, y, **how).mean
+    with pytest.raises(InputError, match="differ in their"):
+        fl.compare(fl.analyse(good, both, y), fl.analyse(other, both, y, groups=np.arange(y.size) // 2))
+
+
+def test_more_rows_of_several_classes():
+    """Today's figure is that of `auc_posterior`; a weak penalty on noisy columns gains from more rows."""
+    train, y, _ = several_classes(3, 40, 12, shift=0.6, seed=1)
+    model = LogisticRegression().fit(train, y)
+    curve, today = fl.learning_curve(model, train, y), fl.auc_posterior(model, train, y)
+    assert curve.rows == (len(y), 2 * len(y), 5 * len(y))
+    assert curve.at(1).mean == pytest.approx(today.mean, rel=1e-12)
+    assert curve.noise_share == today.details["noise_share"]
+    assert curve.at(1).mean < curve.at(2).mean < curve.at(5).mean
+    assert curve.half_widths[0] > curve.half_widths[1] > curve.half_widths[2]
+
+
 # ---- what users get wrong
 
 SCORES = np.random.default_rng(0).dirichlet(np.ones(3), size=150)
@@ -343,7 +424,13 @@ CASES = {
     "in-sample": (lambda: fl.auc_posterior(MODEL, X, Y, method="in-sample"), EstimatorError, "two classes.*loo"),
     "unknown method": (lambda: fl.auc_posterior(MODEL, X, Y, method="cv"), InputError, "method must be"),
     "unknown average": (lambda: fl.auc_posterior(MODEL, X, Y, multi_class="micro"), InputError, "'ovo'.*'ovr'.*micro"),
-    "groups": (lambda: fl.auc_posterior(MODEL, X, Y, groups=np.arange(150)), InputError, "two classes only.*rest"),
+    "groups": (lambda: fl.auc_posterior(MODEL, X, Y, groups=Y), InputError, "occur in at least 4 groups, got 1"),
+    "groups and risks": (
+        lambda: fl.validate(MODEL, X, Y, groups=np.arange(150) // 2), InputError, "independent rows.*leave groups out",
+    ),
+    "groups and more rows": (
+        lambda: fl.learning_curve(MODEL, X, Y, groups=np.arange(150) // 2), InputError, "groups of more than two",
+    ),
     "pos_label": (lambda: fl.auc_posterior(MODEL, X, Y, pos_label="setosa"), InputError, "against_rest"),
     "prior": (lambda: fl.auc_posterior(MODEL, X, Y, prior=fl.Prior.paper()), PriorError, "EffectPrior"),
     "roc": (lambda: fl.roc_posterior(MODEL, X, Y), EstimatorError, r"about two.*y == 'virginica'.*auc_posterior takes"),
@@ -385,7 +472,7 @@ CASES = {
         lambda: fl.auc_posterior_from_scores(IRIS_Y, SCORES * [1, 1, 0]), InputError, "class 2 are all equal",
     ),
     "scores with groups": (
-        lambda: fl.auc_posterior_from_scores(IRIS_Y, SCORES, groups=IRIS_Y), InputError, "two classes only",
+        lambda: fl.auc_posterior_from_scores(IRIS_Y, SCORES, groups=IRIS_Y), InputError, "at least 2 groups, got 1",
     ),
     "no such pair": (lambda: POST.pairwise["setosa", "rose"], InputError, "two different classes.*'rose'"),
     "a class with itself": (lambda: POST.pairwise["setosa", "setosa"], InputError, "two different classes"),

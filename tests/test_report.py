@@ -545,14 +545,14 @@ def test_more_than_two_classes():
     assert s["diagnosis"]["findings"] == plain(diagnosis.summary()["findings"])
     assert s["auc"]["weakest"] == list(post.pairwise.weakest())
     assert all("two classes only" in s[name]["skipped"] for name in ("roc", "rates", "comparison"))
-    assert "two classes only" in s["learning_curve"]["skipped"]
+    assert s["learning_curve"]["points"][0]["auc"] == pytest.approx(s["auc"]["auc"])
     assert s["search"]["brief"] == "alpha"
     assert {f["class"] for f in s["features"]["top"]} <= {0, 1, 2}
     for first, second in post.pairwise:
         assert f"{post.pairwise[first, second].mean:.3f}" in found.html
     assert any("Hand" in work for work in s["methods"]["references"])
     assert f"verdict {diagnosis.verdict!r}" in repr(found)
-    for heading in ("roc", "rates", "comparison", "learning"):
+    for heading in ("roc", "rates", "comparison"):
         assert f'<h2 id="{heading}">' not in found.html
     assert '<h2 id="diagnosis">' in found.html
     assert found.html.count("for two classes only") == 1  # once of all parts together

@@ -142,9 +142,9 @@ def test_nothing_is_fetched_and_the_page_is_small(kind, request):
 
 
 def test_two_class_page_has_all_pictures(hostile, classes):
-    """All of them for two classes; for more, the density and the search."""
+    """All of them for two classes; for more, the density, the search and the learning curve."""
     assert all(f'id="{name}-figure_1"' in hostile.html for name in PICTURES)
-    assert {name for name in PICTURES if f'id="{name}-figure_1"' in classes.html} == {"density", "search"}
+    assert {name for name in PICTURES if f'id="{name}-figure_1"' in classes.html} == {"density", "search", "learning"}
 
 
 def test_bytes_do_not_depend_on_the_run_or_on_matplotlib_settings(tmp_path):

@@ -21,11 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.honest.class_statistic import TrainingRows
+from foldless.honest.class_statistic import TrainingRows, averaged
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.model.view import take_apart
 from foldless.search import run
-from foldless.search.choice import components_of, shares_of
+from foldless.search.choice import shares_of
 
 C = [0.001, 0.1, 10.0]
 NAMES = np.array(["ash", "birch", "cedar"])
@@ -189,9 +189,10 @@ def test_shares_are_the_derivative_of_the_average_by_the_weights_of_the_rows(mul
     """Numerically: more weight on one row, the classes' weights summing to 1, spreads held fixed."""
     model = RidgeClassifier(3.0).fit(X, Y)
     found = remove_rows_of_classes(take_apart(model, X, Y, several=True))
-    parts = components_of(TrainingRows(found), 3, multi_class)
+    parts = averaged(TrainingRows(found), 3, multi_class)
     rest = {a: [k for k in range(3) if k != a] for a in range(3)}
-    sets = list(permutations(range(3), 2)) if multi_class == "ovo" else [(a, rest[a]) for a in range(3)]
+    ordered = [each for pair in combinations(range(3), 2) for each in (pair, pair[::-1])]
+    sets = ordered if multi_class == "ovo" else [(a, rest[a]) for a in range(3)]
     tables, spreads = [], []
     for (a, b), part in zip(sets, parts, strict=True):
         ones, zeros = np.flatnonzero(np.isin(CODES, a)), np.flatnonzero(np.isin(CODES, b))
@@ -224,7 +225,7 @@ def test_all_rows_have_a_share_whatever_the_number_of_pairs(most):
     view = take_apart(RidgeClassifier().fit(table, codes), table, codes, several=True)
     every, some = (remove_rows_of_classes(view, max_entries=3 * rows**2) for rows in (240, most))
     assert some.drawn.rows.size < 240 == every.drawn.rows.size
-    reference, ours = (shares_of(components_of(TrainingRows(found), 3, "ovo")) for found in (every, some))
+    reference, ours = (shares_of(averaged(TrainingRows(found), 3, "ovo")) for found in (every, some))
     np.testing.assert_allclose(ours, reference, atol=0.05 * np.abs(reference).max())
 
 
@@ -337,7 +338,7 @@ CASES = {
         lambda: fl.FoldlessSearch(RidgeClassifier(), {}, method="in-sample").fit(X, Y), "is for two classes.*'loo'",
     ),
     "groups": (
-        lambda: fl.FoldlessSearch(RidgeClassifier(), {}).fit(X, Y, groups=Y), "two classes only.*y == label",
+        lambda: fl.FoldlessSearch(RidgeClassifier(), {}).fit(X, Y, groups=Y), "independent rows.*y == label",
     ),
     "few rows": (
         lambda: fl.FoldlessSearch(RidgeClassifier(), {}).fit(X[:8], Y[:8]), "at least 3 rows.*class 'cedar' has 2",

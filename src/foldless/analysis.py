@@ -29,12 +29,13 @@ from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.given_weights import conjugate_prior
 from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import TrainingRows
+from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, average, averaged
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import Refits, Training
+from foldless.honest.refits import Refits, Training, refitted_rows
 from foldless.honest.scores import NoClosedForm
+from foldless.honest.statistic import SeparationStatistic
 from foldless.honest.tuning import of_search
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures, NetBenefit
@@ -44,7 +45,7 @@ from foldless.model.streamed import stream_view
 from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior, HonestScores
-from foldless.results.classes import MulticlassAUCPosterior, refuse_two_class_options
+from foldless.results.classes import MulticlassAUCPosterior, refuse_pos_label
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 from foldless.results.roc import PrecisionRecall, ROCPosterior
@@ -143,6 +144,11 @@ class Analysis:
         return False
 
     @property
+    def in_closed_form(self) -> bool:
+        """Whether rows were left out without refits."""
+        return self.options.groups is None if self.several_classes else not self.by_refits
+
+    @property
     def rows(self) -> LinearView | Training:
         """What the answers were computed from: the classifier taken apart, or as it was refitted."""
         return self.training if self.by_refits else self.two_classes
@@ -211,12 +217,26 @@ class Analysis:
         """Rows removed from the fit of more than two classes."""
         if not self.several_classes:
             raise InputError("class_scores is for more than two classes: use leave_one_out.")
-        return remove_rows_of_classes(self.view, groups=self.options.groups, sample_weight=self.options.sample_weight)
+        if self.options.groups is not None:
+            return self._refitted_rows.honest
+        return remove_rows_of_classes(self.view, sample_weight=self.options.sample_weight)
 
     @cached_property
-    def class_rows(self) -> TrainingRows:
+    def _refitted_rows(self) -> RefittedRows:
+        """More than two classes, refitted without each part of the groups."""
+        o, rows = self.options, (self.estimator, self.X, self.y)
+        return refitted_rows(self.view, *rows, o.groups, o.sample_weight, o.n_jobs, o.progress)
+
+    @cached_property
+    def class_rows(self) -> TrainingRows | RefittedRows:
         """The honest scores of more than two classes, as what their AUCs are computed from."""
-        return TrainingRows(self.class_scores)
+        return TrainingRows(self.class_scores) if self.options.groups is None else self._refitted_rows
+
+    @cached_property
+    def averaged(self) -> tuple[list[Component], SeparationStatistic]:
+        """The AUCs whose mean is the average AUC of more than two classes, and the statistic of that mean."""
+        parts = averaged(self.class_rows, len(self.view.classes), self.options.multi_class)
+        return parts, average(self.class_rows, parts)
 
     @cached_property
     def judged_rows(self) -> Judged:
@@ -226,7 +246,7 @@ class Analysis:
     @cached_property
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
-        groups = None if self.several_classes else self.leave_one_out.removed.groups
+        groups = self.class_scores.groups if self.several_classes else self.leave_one_out.removed.groups
         return quick_notes(self.view if self.several_classes else self.rows, self.names, groups)
 
     @cached_property
@@ -588,4 +608,4 @@ def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options
             f"method 'in-sample' is for two classes, and {type(estimator).__name__} was fitted on "
             f"{len(estimator.classes_)} ({words.listed(estimator.classes_.tolist())}): use method='loo'."
         )
-    refuse_two_class_options(options.pos_label, options.groups)
+    refuse_pos_label(options.pos_label)

@@ -20,7 +20,7 @@ from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import TrainingRows
+from foldless.honest.class_statistic import RefittedRows, TrainingRows
 from foldless.honest.classes import ClassScores
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
@@ -68,7 +68,7 @@ class Computed(Protocol):
     @property
     def class_scores(self) -> ClassScores: ...
     @property
-    def class_rows(self) -> TrainingRows: ...
+    def class_rows(self) -> TrainingRows | RefittedRows: ...
     @property
     def judged_rows(self) -> Judged: ...
     @property
@@ -342,6 +342,11 @@ class OfSeveralClasses:
     def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
         """Everything that is read off the honest probabilities."""
         a = self.analysis
+        if a.class_scores.groups is not None:
+            raise InputError(
+                "probabilities of more than two classes are judged for independent rows: leave groups out, or judge "
+                "one class against the rest, y == label."
+            )
         if a.class_scores.provenance.method == "loo-surrogate":
             raise InputError(
                 "a ridge regression stands in for the training of this classifier: it has no probabilities."

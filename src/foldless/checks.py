@@ -227,10 +227,10 @@ def group_codes(groups: Any, n_rows: int) -> Ints:
     return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
 
 
-def as_groups(groups: Any, positive: Bools, *, fewest: int) -> Ints:
-    """Group codes; each class must occur in at least `fewest` groups."""
-    codes = group_codes(groups, positive.size)
-    n_groups = min(np.unique(codes[mask]).size for mask in (positive, ~positive))
+def as_groups(groups: Any, classes: Bools | Ints, *, fewest: int) -> Ints:
+    """Group codes; each class, given for every row, must occur in at least `fewest` groups."""
+    codes = group_codes(groups, classes.size)
+    n_groups = min(np.unique(codes[classes == k]).size for k in np.unique(classes))
     if n_groups < fewest:
         raise InputError(
             f"each class must occur in at least {fewest} groups, got {n_groups}: "

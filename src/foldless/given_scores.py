@@ -17,7 +17,7 @@ from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import SeparationStatistic, statistic_of_scores
 from foldless.laws.effect import GridEffect
 from foldless.results.auc import AUCPosterior
-from foldless.results.classes import posterior_from_scores, refuse_two_class_options
+from foldless.results.classes import posterior_from_scores, refuse_pos_label
 from foldless.results.error import ErrorPosterior, SeparateScales
 from foldless.results.roc import BinormalCurves, ROCPosterior
 
@@ -54,8 +54,9 @@ def auc_posterior_from_scores(
     """
     checks.known_average(multi_class)
     if _one_column_per_class(scores):
-        refuse_two_class_options(pos_label, groups)
-        return posterior_from_scores(y, scores, prior=EffectPrior.checked(prior), multi_class=multi_class)
+        refuse_pos_label(pos_label)
+        known = EffectPrior.checked(prior)
+        return posterior_from_scores(y, scores, prior=known, multi_class=multi_class, groups=groups)
     given = GivenScores.of(y, scores, prior, groups, pos_label)
     details = {"pair_auc": given.statistic.pair_auc}
     return AUCPosterior.from_effect(given.effect, METHOD, given.n0, given.n1, given.notes, details)

@@ -123,7 +123,6 @@ def compare(
     if sets is None:
         _refuse_too_few(ctx, models, model_file)
     request = read_file(replace(options, sets=sets), load_model(model_file))
-    request.two_classes_only("compare")
     result, pair = answer(request, models or [], rope)
 
     def draw(figure: Any) -> None:
@@ -165,11 +164,10 @@ def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any
     if sets:  # the larger model first, whichever is better
         rows.sort(key=lambda row: list(fits).index(row["name"]))
     first_two = ranking.between(rows[0]["name"], rows[1]["name"], rope=rope)
-    pair = first_two.summary(level)
+    pair, two = first_two.summary(level), len(request.labels) == 2
     result = {
         **request.facts(),
-        "n_positive": pair["n1"],
-        "n_negative": pair["n0"],
+        **({"n_positive": pair["n1"], "n_negative": pair["n0"]} if two else {"counts": request.sizes}),
         "n_features": len(request.features),
         "standardized": request.preparation.standardize,
         "method": ranking.method,
@@ -237,7 +235,8 @@ def show(result: dict[str, Any], request: Request) -> None:
 
 def _sentence(result: dict[str, Any]) -> str:
     pair, best = result["first_two"], result["models"][0]
-    size = result["n_positive"] + result["n_negative"]
+    several = "counts" in result
+    size = sum(result["counts"].values()) if several else result["n_positive"] + result["n_negative"]
     if pair["alike"] and len(result["models"]) == 2:
         return f"'{pair['a']}' and '{pair['b']}' rank all rows alike: their AUCs on new rows are the same."
     second = f"so has '{pair['b']}', which ranks all rows alike"
@@ -248,8 +247,8 @@ def _sentence(result: dict[str, Any]) -> str:
         )
     return (
         f"On new rows, of {len(result['models'])} classifiers trained on all {size} rows, '{best['name']}' has the "
-        f"largest AUC with probability {best['prob_best']:.2f}; "
-        f"{second}."
+        f"largest {'average AUC over pairs of classes' if several else 'AUC'} with probability "
+        f"{best['prob_best']:.2f}; {second}."
     )
 
 
@@ -261,8 +260,8 @@ def _gain_sentence(result: dict[str, Any]) -> str:
     return (
         f"Adding {added} to {first} {answers[result['gain']]} this classifier better"
         f"{f' by more than {rope:g}' if rope else ''}{'; these rows do not decide' * (result['gain'] == 'undecided')}: "
-        f"on new rows the AUC changes by {pair['difference']:+.3f} ({words.percent(result['level'])} interval "
-        f"{pair['low']:+.3f} to {pair['high']:+.3f})."
+        f"on new rows the {'average ' if 'counts' in result else ''}AUC changes by {pair['difference']:+.3f} "
+        f"({words.percent(result['level'])} interval {pair['low']:+.3f} to {pair['high']:+.3f})."
     )
 
 
@@ -296,7 +295,7 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
         more["classifier"] = request.classifier_words
     return {
         **facts,
-        "rows": request.class_counts(result["n_positive"], result["n_negative"]),
+        "rows": request.class_counts(result.get("n_positive", 0), result.get("n_negative", 0)),
         **more,
         "method": result["method"],
         **request.table_facts(),

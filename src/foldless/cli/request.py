@@ -192,7 +192,9 @@ class Request:
         }
 
     def class_counts(self, n_positive: int, n_negative: int) -> str:
-        """Rows of each of two classes, in words."""
+        """Rows of each class, in words."""
+        if len(self.labels) > 2:
+            return ", ".join(f"{count} '{label}'" for label, count in self.sizes.items())
         negative, positive = self.classes
         return f"{n_positive} '{positive}' (positive), {n_negative} '{negative}' (negative)"
 
@@ -209,7 +211,7 @@ class Request:
 def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:
     """The notes on the table, with names of columns and rows and without."""
     rows = analysis.view if analysis.several_classes else analysis.rows
-    groups = None if analysis.several_classes else analysis.leave_one_out.removed.groups
+    groups = analysis.class_scores.groups if analysis.several_classes else analysis.leave_one_out.removed.groups
     return analysis.table_notes + quick_notes(rows, replace(analysis.names, features=None, rows=None), groups)
 
 
@@ -247,7 +249,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         loaded, told = as_told(loaded, features, options)
         y = labels_of(target, roles.target)
         found = Subjects() if able else find_subjects(loaded, features, y, options)
-        options, line = _with_subjects(source, options, found, len(set(y.tolist())) == 2)
+        options, line = _with_subjects(source, options, found)
         roles = replace(roles, groups=options.groups, id=options.id)
         groups = _groups(source, roles)
         ready = Prepared(loaded, features) if able else prepared(loaded, features, options, found)
@@ -264,13 +266,10 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
     done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
-    request = Request(
+    return Request(
         options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names,
         row_numbers, ready.left_out,
     )  # fmt: skip
-    if groups is not None:
-        request.two_classes_only("--groups")
-    return request
 
 
 def _steps(options: CommandOptions, ready: Prepared) -> Preparation:
@@ -280,15 +279,11 @@ def _steps(options: CommandOptions, ready: Prepared) -> Preparation:
     return Preparation(options.standardize, options.log, impute, numbers, texts, ready.indicated)
 
 
-def _with_subjects(
-    source: sheet.Sheet, options: CommandOptions, found: Subjects, two_classes: bool
-) -> tuple[CommandOptions, str]:
+def _with_subjects(source: sheet.Sheet, options: CommandOptions, found: Subjects) -> tuple[CommandOptions, str]:
     """The options with the subjects as groups, and a line that says so."""
     name = found.groups or (options.id if options.groups is None else None)
     if name is None or not _repeats(source.column(name)):
         return options, ""
-    if not two_classes:  # which groups are for; a note tells of the repeats
-        return replace(options, id=name), ""
     return replace(options, groups=name), f"rows with the same '{name}' taken for one subject, as with --groups"
 
 

@@ -122,7 +122,7 @@ def compare(
 
     Both were trained and are judged on the same rows, so their estimates err together, and much of the error cancels
     in the difference. docs/compare.md derives how much. If one of them has no closed form, both are refitted on the
-    same splits of the rows.
+    same splits of the rows. Of more than two classes, the average AUCs are compared.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from scipy.special import ndtr
 
 from foldless import words
 from foldless.analysis import Analysis, Options, analysed
-from foldless.checks import Floats
+from foldless.checks import Floats, Ints
 from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.in_sample import InSampleJoint, in_sample_joint
 from foldless.comparison.paired import (
@@ -20,6 +20,7 @@ from foldless.comparison.paired import (
     TAIL_DF,
     PairedEvidence,
     center,
+    class_evidence,
     paired_evidence,
     refitted_evidence,
     typical_gap,
@@ -170,7 +171,8 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
         with _about(name):
             given = isinstance(model, Analysis) and not only_analyses
             analyses[name] = model if given else analysed(model, X, y, options)
-            analyses[name].refuse_several_classes("compare")
+            if analyses[name].options.in_sample:
+                analyses[name].refuse_several_classes("compare by method 'in-sample'")
     alone, analyses = analyses, _by_one_method(analyses)
     _refuse_disagreement(analyses)
     shared = next(iter(analyses.values())).options
@@ -189,16 +191,23 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
         prior = Prior.paper() if shared.prior is None else shared.prior
         views = [each.two_classes for each in analyses.values()]
         return Judged(posteriors, in_sample_joint(views, prior), notes)
-    loo = [each.leave_one_out for each in analyses.values()]
-    refits = [each for each in loo if isinstance(each, Refits)]
-    removed, statistics = [each.removed for each in loo], [each.statistic for each in loo]
-    evidence = refitted_evidence(refits) if refits else paired_evidence(removed, statistics)
+    evidence = _evidence(list(analyses.values()))
     if sum(post.mean > NEAR_ONE for post in posteriors.values()) >= 2:
         notes += (
             f"AUCs above {NEAR_ONE:g} are decided by the few rows in the tails of the scores: "
             f"differences between them are less certain than their intervals and probabilities say.",
         )
     return Judged(posteriors, LooJoint(evidence, EffectPrior.checked(shared.prior)), notes)
+
+
+def _evidence(analyses: list[Analysis]) -> PairedEvidence:
+    if analyses[0].several_classes:
+        return class_evidence([(each.class_rows, *each.averaged) for each in analyses])
+    loo = [each.leave_one_out for each in analyses]
+    refits = [each for each in loo if isinstance(each, Refits)]
+    if refits:
+        return refitted_evidence(refits)
+    return paired_evidence([each.removed for each in loo], [each.statistic for each in loo])
 
 
 @contextmanager
@@ -233,15 +242,24 @@ def _refuse_disagreement(analyses: Mapping[str, Analysis]) -> None:
 
 
 def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
+    yield "number of classes", a.several_classes == b.several_classes
+    if a.several_classes:
+        yield "rows or classes", a.view.classes == b.view.classes and np.array_equal(a.view.codes, b.view.codes)
+        yield "groups", _same_groups(a.class_scores.groups, b.class_scores.groups)
+        yield "average", a.options.multi_class == b.options.multi_class
+        yield "prior", EffectPrior.checked(a.options.prior) == EffectPrior.checked(b.options.prior)
+        return
     yield "rows or positive class", np.array_equal(a.rows.labels.positive, b.rows.labels.positive)
     yield "method", (a.options.in_sample, a.by_refits) == (b.options.in_sample, b.by_refits)
     if a.options.in_sample:
         yield "prior", a.options.prior is b.options.prior or repr(a.options.prior) == repr(b.options.prior)
         return
     yield "prior", EffectPrior.checked(a.options.prior) == EffectPrior.checked(b.options.prior)
-    groups_a, groups_b = a.leave_one_out.removed.groups, b.leave_one_out.removed.groups
-    neither = groups_a is None and groups_b is None
-    yield "groups", neither or (groups_a is not None and groups_b is not None and np.array_equal(groups_a, groups_b))
+    yield "groups", _same_groups(a.leave_one_out.removed.groups, b.leave_one_out.removed.groups)
+
+
+def _same_groups(a: Ints | None, b: Ints | None) -> bool:
+    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def _emit(analyses: Mapping[str, Analysis]) -> None:

@@ -13,7 +13,8 @@ from scipy.special import gammaincinv, ndtri
 
 from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.held_out import HeldOut, ModelPairs
+from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, effects_of_rows
+from foldless.honest.held_out import HeldOut, ModelPairs, agreement_of, factor_of
 from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.refits import Refits
@@ -113,20 +114,96 @@ class _Model:
             return on1, on0
         return _over_groups(on1, on0, r.groups[r.sampled1], r.groups[r.sampled0])
 
+    def ranks_like(self, other: Any) -> bool:
+        """Whether the fits have the same direction; their honest scores may still differ, as with a single column.
+
+        Scores are compared within the classes: all fits that reproduce the labels exactly agree between the classes.
+        """
+        z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (self, other)]
+        x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
+        return np.array_equal(self.removed.loo, other.removed.loo) or _correlation(x, y) >= 1 - SAME
+
     def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
         """T_ab, T_aa and T_bb: each model's noise share, times the agreement of I_ij with I_ji.
 
         Estimated from the pairs with one row of each class.
         """
         of_a, of_b = influences = _on_common_rows(self, other)
-        norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in each)) for each in influences]
-        shares = [np.sqrt(m.statistic.noise_share) for m in (self, other)]
-        if min(norms) == 0:
-            return 0.0, 0.0, 0.0
         both = float(np.vdot(of_a[0], of_b[1])) + float(np.vdot(of_b[0], of_a[1]))
         own = [2 * float(np.vdot(*each)) for each in influences]
-        shared = both / (norms[0] * norms[1]) * shares[0] * shares[1]
-        return shared, *(max(o, 0.0) * (s / n) ** 2 for o, s, n in zip(own, shares, norms, strict=True))
+        norms = [np.sqrt(sum(float(np.vdot(i, i)) for i in each)) for each in influences]
+        return _noise_shared(both, own, norms, [m.statistic.noise_share for m in (self, other)])
+
+
+@dataclass(frozen=True, eq=False)
+class _OfClasses:
+    """One model's honest scores of more than two classes."""
+
+    rows: Any  # TrainingRows, or RefittedRows
+    parts: Sequence[Component]  # the AUCs whose mean is compared
+    statistic: SeparationStatistic
+
+    @cached_property
+    def deviations(self) -> tuple[Floats, ...]:
+        """Honest scores of all classes, each about its mean over the rows of a class."""
+        return self._within_classes(self.rows.honest.tensor.alone)
+
+    @cached_property
+    def effects(self) -> Floats:
+        """What each row contributes to the average AUC."""
+        return effects_of_rows(self.rows.codes, self.parts)
+
+    def ranks_like(self, other: Any) -> bool:
+        """Whether the fits have the same directions."""
+        x, y = (np.concatenate(m._within_classes(m.rows.honest.tensor.level)) for m in (self, other))
+        return _correlation(x, y) >= 1 - SAME
+
+    def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
+        """T_ab, T_aa and T_bb, from all pairs of rows that both samples hold."""
+        first, second = (m.rows.honest.drawn.rows for m in (self, other))
+        places = np.intersect1d(first, second, return_indices=True)[1:]
+        of_a, of_b = (m.rows.influence(m.parts)[np.ix_(p, p)] for m, p in zip((self, other), places, strict=True))
+        own, norms = zip(*((float(np.vdot(m, m.T)), float(np.linalg.norm(m))) for m in (of_a, of_b)), strict=True)
+        shares = [m.statistic.noise_share for m in (self, other)]
+        return _noise_shared(float(np.vdot(of_a, of_b.T)), own, norms, shares)
+
+    def _within_classes(self, scores: Floats) -> tuple[Floats, ...]:
+        classes = (np.flatnonzero(self.rows.codes == k) for k in range(len(scores)))
+        return tuple((part - part.mean(axis=1, keepdims=True)).ravel() for part in (scores[:, r] for r in classes))
+
+
+@dataclass(frozen=True, eq=False)
+class _RefittedClasses(_OfClasses):
+    """The same by refits, which leave out whole groups."""
+
+    @cached_property
+    def deviations(self) -> tuple[Floats, ...]:
+        """Scores of all repeats about their class means."""
+        return (self.rows.deviations.ravel(),)
+
+    @cached_property
+    def effects(self) -> Floats:
+        """What each group contributes to the average AUC."""
+        effects = effects_of_rows(self.rows.codes, self.parts)
+        return np.asarray(np.bincount(self.rows.groups, effects), dtype=np.float64)
+
+    def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
+        """As of two classes that were refitted."""
+        a, b = (m.rows.deviations / np.sqrt(np.mean(m.rows.deviations**2)) for m in (self, other))
+        distance, share = float(np.mean((a - b) ** 2)), self.rows.share
+        ra, rb, apart = (factor_of(agreement_of(each), share) for each in (a, b, a - b))
+        return (ra + rb - distance * apart) / 2 - (1 - distance / 2), ra - 1, rb - 1
+
+
+def _noise_shared(
+    both: float, own: Sequence[float], norms: Sequence[float], shares: Sequence[float]
+) -> tuple[float, float, float]:
+    """T_ab, T_aa and T_bb from the products and lengths of the influences, and the noise shares."""
+    if min(norms) == 0:
+        return 0.0, 0.0, 0.0
+    shared = both / (norms[0] * norms[1]) * float(np.sqrt(shares[0] * shares[1]))
+    of_a, of_b = (max(o, 0.0) * s / n**2 for o, s, n in zip(own, shares, norms, strict=True))
+    return shared, of_a, of_b
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +260,15 @@ def refitted_evidence(refits: Sequence[Refits]) -> PairedEvidence:
     return _evidence([_Refitted(each.removed, each.statistic, each.held) for each in refits])
 
 
-def _evidence(models: Sequence[_Model]) -> PairedEvidence:
+def class_evidence(
+    models: Sequence[tuple[TrainingRows | RefittedRows, Sequence[Component], SeparationStatistic]],
+) -> PairedEvidence:
+    """The same from honest scores of more than two classes."""
+    refitted = isinstance(models[0][0], RefittedRows)
+    return _evidence([(_RefittedClasses if refitted else _OfClasses)(*each) for each in models])
+
+
+def _evidence(models: Sequence[_Model | _OfClasses]) -> PairedEvidence:
     K = len(models)
     correlation, likeness = np.ones((K, K)), np.ones((K, K))
     for (a, first), (b, second) in combinations(enumerate(models), 2):
@@ -191,25 +276,15 @@ def _evidence(models: Sequence[_Model]) -> PairedEvidence:
     return PairedEvidence(tuple(m.statistic for m in models), correlation, likeness)
 
 
-def _agreement(a: _Model, b: _Model) -> tuple[float, float]:
+def _agreement(a: _Model | _OfClasses, b: _Model | _OfClasses) -> tuple[float, float]:
     """Correlation of the errors of two models, and likeness of their scores."""
-    if np.array_equal(a.removed.loo, b.removed.loo) or _rank_alike(a, b):
+    if a.ranks_like(b):
         return 1.0, 1.0
     alike = _correlation(*(np.concatenate(m.deviations) for m in (a, b)))  # of the scores within the classes
     # A model that orders all pairs has no placements that vary: its scores tell how alike the errors are.
     vary = all(float(m.effects @ m.effects) > 0 for m in (a, b))
     shared = _correlation(a.effects, b.effects) if vary else alike
     return _with_noise(shared, *a.noise_shared_with(b)), alike
-
-
-def _rank_alike(a: _Model, b: _Model) -> bool:
-    """Whether the fits have the same direction; their honest scores may still differ, as with a single column.
-
-    Scores are compared within the classes: all fits that reproduce the labels exactly agree between the classes.
-    """
-    z = [(m.removed.z[m.removed.rows1], m.removed.z[m.removed.rows0]) for m in (a, b)]
-    x, y = (np.concatenate([part - part.mean() for part in parts]) for parts in z)
-    return _correlation(x, y) >= 1 - SAME
 
 
 def _on_common_rows(a: _Model, b: _Model) -> list[tuple[Floats, Floats]]:

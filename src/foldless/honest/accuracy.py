@@ -36,10 +36,11 @@ class Judged:
     right: Bools
     codes: Ints
     noise_share: float
+    dependence: float = 1.0  # factor by which groups increase the variance
 
     def accuracy(self) -> tuple[float, float]:
         """Right and wrong rows, as many as count as independent."""
-        rows, p = self.right.size / (1.0 + self.noise_share), float(self.right.mean())
+        rows, p = self.right.size / (1.0 + self.noise_share) / self.dependence, float(self.right.mean())
         return rows * p, rows * (1.0 - p)
 
     def balanced(self) -> tuple[float, float]:
@@ -48,7 +49,7 @@ class Judged:
         shares = (right + (right.sum() + 0.5) / (n.sum() + 1)) / (n + 1)  # none may be wrong in a class of few rows
         variance = float(np.sum(shares * (1.0 - shares) / n)) / n.size**2
         p = float(np.mean(shares))
-        rows, p = p * (1.0 - p) / variance / (1.0 + self.noise_share), float(np.mean(right / n))
+        rows, p = p * (1.0 - p) / variance / (1.0 + self.noise_share) / self.dependence, float(np.mean(right / n))
         return rows * p, rows * (1.0 - p)
 
 
@@ -57,7 +58,16 @@ def judged(honest: ClassScores, k: int = 1) -> Judged:
     scores, everyone = honest.replaced, np.arange(honest.codes.size)
     right = np.count_nonzero(scores > scores[honest.codes, everyone], axis=0) < k
     p = (right.sum() + 0.5) / (right.size + 1)  # kept off 0 and 1
-    return Judged(right, honest.codes, min(1.0, _noise(honest, k) / (p * (1.0 - p))))
+    if honest.noise_share is None:
+        return Judged(right, honest.codes, min(1.0, _noise(honest, k) / (p * (1.0 - p))))
+    return Judged(right, honest.codes, honest.noise_share, _dependence(right - right.mean(), honest.groups))
+
+
+def _dependence(off: Floats, groups: Ints | None) -> float:
+    """Variance of the sum over groups relative to that over rows; at least 1."""
+    if groups is None or not off.any():
+        return 1.0
+    return max(1.0, float(np.sum(np.bincount(groups, off) ** 2) / np.sum(off**2)))
 
 
 def _noise(honest: ClassScores, k: int) -> float:

@@ -20,14 +20,17 @@ all rows, corrected by the drawn pairs (`foldless.honest.pairs`), and rho from t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 
 from foldless.checks import Floats, Ints
-from foldless.honest.classes import ClassScores
+from foldless.errors import InputError
+from foldless.honest.classes import KEPT_APART, ClassScores
+from foldless.honest.held_out import HeldOut, ModelPairs, agreement_of, factor_of, growth_of, settled
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
@@ -47,8 +50,9 @@ class Component:
 
     score: int  # the class whose score it is
     rows: tuple[Ints, Ints]  # of the first set, to be ranked above those of the second
-    pairs: Pairs
+    pairs: Pairs | ModelPairs
     statistic: SeparationStatistic
+    by_repeat: Floats | None = None  # the AUC of each repeat, of refits
 
     @property
     def auc(self) -> float:
@@ -62,6 +66,7 @@ class Component:
 
     def contributions(self, n: int) -> tuple[Floats, Floats]:
         """What a unit of each row's score, and what its own score, adds to the separation of the sets, (n,) each."""
+        assert isinstance(self.pairs, Pairs)  # refits have no closed form, and no use for this
         margins = self.pairs.margins
         sd = np.sqrt(sum(float(margin.var(ddof=1)) for margin in margins) / 2)
         pull, own = np.zeros(n), np.zeros(n)
@@ -73,7 +78,12 @@ class Component:
 
 
 class EvaluatedRows(Protocol):
-    """Where components come from: honest scores of training rows, or held-out scores."""
+    """Where components come from: honest scores of training rows, by removal or by refits, or held-out scores."""
+
+    @property
+    def groups(self) -> Ints | None:
+        """Group of each row, if rows are dependent."""
+        ...
 
     @property
     def codes(self) -> Ints:
@@ -88,15 +98,27 @@ class EvaluatedRows(Protocol):
         """rho of the average of some AUCs."""
         ...
 
+    def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
+        """The statistic of an average, with what only the source knows."""
+        ...
+
+
+class _AsComputed:
+    """A source that adds nothing to a statistic."""
+
+    def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
+        return statistic
+
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows:
+class TrainingRows(_AsComputed):
     """Honest scores as a source; each AUC is computed only once, since several averages share AUCs."""
 
     honest: ClassScores
     _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
     _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
     _known_members: dict[Classes, tuple[Ints, Ints]] = field(default_factory=dict)
+    groups = None  # rows of groups are refitted
 
     @property
     def codes(self) -> Ints:
@@ -117,15 +139,30 @@ class TrainingRows:
 
     def noise_share(self, components: Sequence[Component]) -> float:
         """The sum of all influences, over the sum of h_i^2."""
+        pull, own = self._pulls(components)
+        counts = np.bincount(self.codes)[self.codes]
+        variance = float(np.sum(own**2 * counts / (counts - 1)))
+        return min(self._noise(pull) / variance, 1.0) if variance > 0 else 0.0
+
+    def influence(self, components: Sequence[Component]) -> Floats:
+        """What drawn row j adds to the average by moving the honest scores of drawn row i, about its class mean."""
+        rows, codes = self.honest.drawn.rows, self._drawn_codes
+        pull = self._pulls(components)[0][:, rows]
+        moves = np.sum([p[:, None] * self._moves(s, np.arange(rows.size)) for s, p in enumerate(pull)], axis=0)
+        for places in (np.flatnonzero(codes == k) for k in np.unique(codes)):
+            moves[places] -= moves[places].mean(axis=0)
+        np.fill_diagonal(moves, 0.0)
+        return np.asarray(moves)
+
+    def _pulls(self, components: Sequence[Component]) -> tuple[Floats, Floats]:
+        """What a unit of each score of each row (K, N), and h_i (N,), add to the average."""
         n = self.codes.size
         pull, own = np.zeros((1 + max(c.score for c in components), n)), np.zeros(n)
         for c in components:
             by_score, by_row = c.contributions(n)
             pull[c.score] += c.slope * by_score
             own += c.slope * by_row
-        counts = np.bincount(self.codes)[self.codes]
-        variance = float(np.sum(own**2 * counts / (counts - 1)))
-        return min(self._noise(pull) / variance, 1.0) if variance > 0 else 0.0
+        return pull, own
 
     def _noise(self, pull: Floats) -> float:
         """Sum of squared influences of the rows on each other's scores, weighted by `pull` of shape (K, N)."""
@@ -190,20 +227,112 @@ class TrainingRows:
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOutRows:
+class RefittedRows:
+    """Scores of refits as a source, (K, R, N): rows are compared where one and the same model scored both."""
+
+    honest: ClassScores
+    scores: Floats
+    fold: Ints  # (R, N): rows with the same number were scored by the same model
+    share: float  # of the rows that each model was trained on
+    groups: Ints | None = None
+    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
+
+    @property
+    def codes(self) -> Ints:
+        return self.honest.codes
+
+    @cached_property
+    def deviations(self) -> Floats:
+        """The scores about the class means of each repeat, (R, K N)."""
+        off = self.scores.copy()
+        for rows in (np.flatnonzero(self.codes == k) for k in range(len(off))):
+            off[:, :, rows] -= off[:, :, rows].mean(axis=2, keepdims=True)
+        return np.asarray(off.transpose(1, 0, 2).reshape(off.shape[1], -1))
+
+    @cached_property
+    def agreement(self) -> float:
+        """q, the correlation between repeats of a row's scores."""
+        return agreement_of(self.deviations)
+
+    def component(self, score: int, first: Classes, second: Classes) -> Component:
+        key = (score, first, second)
+        if key not in self._known:
+            self._known[key] = self._component(*key)
+        return self._known[key]
+
+    def _component(self, score: int, first: Classes, second: Classes) -> Component:
+        rows = _members(self.codes, first + second)
+        positive = np.isin(self.codes[rows], first)
+        held = HeldOut(self.scores[score][:, rows], self.fold[:, rows], positive, self.share)
+        each = [ModelPairs.of(held, [repeat]) for repeat in range(len(self.fold))]
+        if not all(part.models for part in each):
+            raise InputError(KEPT_APART)
+        pairs = ModelPairs(positive, tuple(model for part in each for model in part.models))
+        at1, at0 = (rows[local] for local in pairs.rows)
+        ranks, codes = pairs.ranks(), None if self.groups is None else (self.groups[at1], self.groups[at0])
+        statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, self.noise_share(()))
+        part = Component(score, (at1, at0), pairs, statistic, np.array([part.ranks().mean for part in each]))
+        return replace(part, statistic=self.settled(statistic, [part]))
+
+    def noise_share(self, components: Sequence[Component]) -> float:
+        return factor_of(self.agreement, self.share) - 1
+
+    def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
+        by_repeat = np.mean([c.by_repeat for c in components if c.by_repeat is not None], axis=0)
+        return settled(statistic, by_repeat, growth_of(self.agreement, self.share))
+
+    def details(self) -> dict[str, float]:
+        """Further figures for the summary of a result."""
+        return {"fits": int(self.fold.max()) + 1, "agreement": self.agreement}
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutRows(_AsComputed):
     """Scores (N, K) of rows that no fit has seen, as a source: no training noise."""
 
     scores: Floats
     codes: Ints
+    groups: Ints | None = None
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
         pairs = Pairs.of_scores(self.scores[rows1, score], self.scores[rows0, score])
-        ranks = pairs.ranks()
-        return Component(score, (rows1, rows0), pairs, statistic_of_placements(Placements.of(ranks), ranks.mean, 0.0))
+        ranks, groups = pairs.ranks(), None if self.groups is None else (self.groups[rows1], self.groups[rows0])
+        statistic = statistic_of_placements(Placements.of(ranks, groups), ranks.mean, 0.0)
+        return Component(score, (rows1, rows0), pairs, statistic)
 
     def noise_share(self, components: Sequence[Component]) -> float:
         return 0.0
+
+
+def pairs_of_classes(source: EvaluatedRows, count: int) -> dict[tuple[int, int], list[Component]]:
+    """Two AUCs for each pair: the score of a ranks rows of a above b, and the score of b ranks rows of b above a."""
+    return {
+        (a, b): [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))]
+        for a, b in combinations(range(count), 2)
+    }
+
+
+def each_against_rest(source: EvaluatedRows, count: int) -> list[Component]:
+    """One AUC for each class: its score ranks its rows above all others."""
+    return [source.component(a, (a,), tuple(k for k in range(count) if k != a)) for a in range(count)]
+
+
+def averaged(source: EvaluatedRows, count: int, multi_class: str) -> list[Component]:
+    """The AUCs whose mean is the average AUC of `count` classes."""
+    if multi_class == "ovr":
+        return each_against_rest(source, count)
+    return [part for parts in pairs_of_classes(source, count).values() for part in parts]
+
+
+def effects_of_rows(codes: Ints, components: Sequence[Component]) -> Floats:
+    """What each row contributes to the mean of some AUCs."""
+    effects = np.zeros(codes.size)
+    for c in components:
+        ranks = c.pairs.ranks()
+        for rows, each in zip(c.rows, (ranks.by_row1, ranks.by_row0), strict=True):
+            effects[rows] += (each - each.mean()) / (len(components) * rows.size)
+    return effects
 
 
 def average(source: EvaluatedRows, components: Sequence[Component]) -> SeparationStatistic:
@@ -211,10 +340,11 @@ def average(source: EvaluatedRows, components: Sequence[Component]) -> Separatio
     if len(components) == 1:
         return components[0].statistic
     auc = float(np.mean([c.auc for c in components]))
-    return statistic_of_placements(_placements(source.codes, components), auc, source.noise_share(components))
+    placements = _placements(source.codes, components, source.groups)
+    return source.settled(statistic_of_placements(placements, auc, source.noise_share(components)), components)
 
 
-def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
+def _placements(codes: Ints, components: Sequence[Component], groups: Ints | None) -> Placements:
     """Placement of every row among all classes, by class; the rows of a class all have the same weight."""
     weight, total, square = np.zeros((3, codes.size))
     for c in components:
@@ -230,7 +360,8 @@ def _placements(codes: Ints, components: Sequence[Component]) -> Placements:
     single = float(weight @ square)
     joint = sum(float(np.sum(weight[rows] ** 2) * u.var()) for rows, u in zip(classes, by_class, strict=True))
     alike = min(joint / single, 1.0) if single > 0 else 1.0
-    return Placements(by_class, tuple(float(weight[r[0]] * r.size) for r in classes), alike=alike)
+    together = None if groups is None else tuple(groups[rows] for rows in classes)
+    return Placements(by_class, tuple(float(weight[r[0]] * r.size) for r in classes), together, alike)
 
 
 def _members(codes: Ints, classes: Classes) -> Ints:

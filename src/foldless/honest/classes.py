@@ -52,9 +52,9 @@ from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
 MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # rows whose pairs are evaluated: roughly in all, and the minimum per class
-NO_GROUPS = (
-    "groups are supported for two classes only: fit and pass one class against the rest, y == label, or leave groups "
-    "out if the rows are independent."
+KEPT_APART = (
+    "the groups keep the classes apart: some fits would not see all classes, or no model would score rows of two of "
+    "them. Use finer groups, or none if the rows are independent."
 )
 USED = "that optimum, or the nearest one with a stronger penalty"
 DECISION = "the class's column of decision_function"
@@ -101,6 +101,8 @@ class ClassScores:
     codes: Ints  # class of each row
     score: str  # what a score is, in words
     provenance: Provenance  # that of the worst class
+    groups: Ints | None = None  # of rows that were left out together, by refits
+    noise_share: float | None = None  # of refits, which show it by how far they agree
 
     @cached_property
     def replaced(self) -> Floats:
@@ -145,18 +147,16 @@ def log_odds(decisions: Floats) -> Floats:
 
 
 def remove_rows_of_classes(
-    view: LinearView, *, sample_weight: Any = None, groups: Any = None, max_entries: int = MAX_ENTRIES
+    view: LinearView, *, sample_weight: Any = None, max_entries: int = MAX_ENTRIES
 ) -> ClassScores:
     """Scores of all rows for all classes, under fits without the row and under fits without each pair of rows.
 
-    `sample_weight` are the weights given to fit; `groups` are refused. If K x N^2 exceeds `max_entries`, or N exceeds
-    `MOST_ROWS`, only the pairs of a fixed random sample are evaluated.
+    `sample_weight` are the weights given to fit. If K x N^2 exceeds `max_entries`, or N exceeds `MOST_ROWS`, only the
+    pairs of a fixed random sample are evaluated.
     """
-    if groups is not None:
-        raise InputError(NO_GROUPS)
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
-    weight = _checked_weight(sample_weight, view)
+    weight = checked_weight(sample_weight, view)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
     for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
@@ -188,7 +188,7 @@ def _ratios(codes: Ints, weight: Floats, strength: Floats) -> Floats:
     return np.asarray(np.divide(whole, drawn, out=np.ones(whole.size), where=drawn > 0)[codes])
 
 
-def _checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
+def checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
     if sample_weight is None:
         return None
     weight = checks.as_row_weights(sample_weight, view.codes.size)
@@ -267,7 +267,7 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
         f"more, least for class {view.classes[worst]!r}; 1 is the same direction)."
     )
     provenance = surrogate_provenance(view, matches[worst], note)
-    score = LOG_ODDS if _competes(view.estimator) else DECISION
+    score = LOG_ODDS if competes(view.estimator) else DECISION
     return scores_of_targets(problems, view.codes, most, score, provenance)
 
 
@@ -351,7 +351,7 @@ def _surrogates_of(view: LinearView, sample_weight: Floats | None) -> tuple[list
     Classes that compete through a softmax share a component of their weights that affects no probability. Only the
     deviation from the mean over rows can resemble one class against the rest, so that mean is subtracted.
     """
-    competing = _competes(view.estimator)
+    competing = competes(view.estimator)
     if competing:
         share = view.counts / view.codes.size
         weights, intercepts = view.weights - share @ view.weights, view.intercepts - share @ view.intercepts
@@ -364,7 +364,7 @@ def _surrogates_of(view: LinearView, sample_weight: Floats | None) -> tuple[list
     return problems, [match for _, match in pairs]
 
 
-def _competes(estimator: Any) -> bool:
+def competes(estimator: Any) -> bool:
     """Whether the classes compete through a softmax."""
     return bool(sklearn_names(estimator) & COMPETING) and not is_one_against_rest(estimator)
 

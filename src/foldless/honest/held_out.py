@@ -14,7 +14,7 @@ scores from the same model are compared, so neither the intercept nor the scale 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -66,12 +66,7 @@ class HeldOut:
     @cached_property
     def agreement(self) -> float:
         """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
-        off = self.deviations
-        square = float(np.sum(off**2))
-        if square == 0:
-            return 1.0
-        repeats = len(off)
-        return float(np.clip((np.sum(off.sum(axis=0) ** 2) / square - 1) / (repeats - 1), 0.0, 1.0))
+        return agreement_of(self.deviations)
 
     def _class_means(self, k: bool) -> Floats:
         return np.asarray(self.scores[:, self.positive == k].mean(axis=1, keepdims=True))
@@ -79,22 +74,12 @@ class HeldOut:
     @property
     def noise_factor(self) -> float:
         """The bound on r; its largest value if the models agree so little that the bound would fall again."""
-        q, p = max(self.agreement, np.exp(-1) / self.share), self.share
-        return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
-
-    @property
-    def signal_share(self) -> float:
-        """Share of the variance of the scores that is not training noise, if all of that noise is of order 1."""
-        return max(0.0, (self.agreement - self.share) / (1 - self.share))
+        return factor_of(self.agreement, self.share)
 
     @property
     def growth(self) -> float:
-        """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
-
-        delta^2 is proportional to the signal share s, and s / (1 - s) to the number of rows. The ratio is 1 if the
-        models agree and sqrt(1 / p) if they have nothing in common.
-        """
-        return float(np.sqrt(1 / (self.share + (1 - self.share) * self.signal_share)))
+        """Ratio of the delta of the fit to all rows to that of fits to a share p of them."""
+        return growth_of(self.agreement, self.share)
 
     @cached_property
     def variances(self) -> tuple[float, float]:
@@ -113,6 +98,31 @@ class HeldOut:
             centre, own = mean[half].mean(), float(mean[half].var(ddof=1))
             mean[half] = centre + (mean[half] - centre) * (np.sqrt(variance / own) if own > 0 else 0.0)
         return np.asarray(mean)
+
+
+def agreement_of(off: Floats) -> float:
+    """q of scores (R, N) about their class means, R times those of N rows."""
+    square = float(np.sum(off**2))
+    if square == 0:
+        return 1.0
+    return float(np.clip((np.sum(off.sum(axis=0) ** 2) / square - 1) / (len(off) - 1), 0.0, 1.0))
+
+
+def factor_of(agreement: float, p: float) -> float:
+    """The bound on r; its largest value if the models agree so little that the bound would fall again."""
+    q = max(agreement, np.exp(-1) / p)
+    return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
+
+
+def growth_of(agreement: float, p: float) -> float:
+    """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
+
+    delta^2 is proportional to the share s of the variance of the scores that is not training noise (all of it taken as
+    of order 1), and s / (1 - s) to the number of rows. The ratio is 1 if the models agree and sqrt(1 / p) if they have
+    nothing in common.
+    """
+    signal = max(0.0, (agreement - p) / (1 - p))
+    return float(np.sqrt(1 / (p + (1 - p) * signal)))
 
 
 def _within(scores: Floats, fold: Ints, rows: Bools) -> float:
@@ -193,11 +203,15 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
     ranks, (rows1, rows0) = pairs.ranks(), pairs.rows
     codes = None if groups is None else (groups[rows1], groups[rows0])
     statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, held.noise_factor - 1)
-    of_splits = float(np.var([each.ranks().mean for each in per_repeat], ddof=1)) / len(per_repeat)
-    own = ranks.mean * (1 - ranks.mean)
-    if own == 0:
+    return settled(statistic, [each.ranks().mean for each in per_repeat], held.growth)
+
+
+def settled(statistic: SeparationStatistic, by_repeat: Sequence[float] | Floats, growth: float) -> SeparationStatistic:
+    """The statistic with what the choice of splits adds, from the AUC of each repeat, for the fit to all rows."""
+    of_splits, a = float(np.var(by_repeat, ddof=1)) / len(by_repeat), statistic.pair_auc
+    if a * (1 - a) == 0:
         return statistic
-    return _grown(replace(statistic, trials=1 / (1 / statistic.trials + of_splits / own)), held.growth)
+    return _grown(replace(statistic, trials=1 / (1 / statistic.trials + of_splits / (a * (1 - a)))), growth)
 
 
 def _grown(statistic: SeparationStatistic, growth: float) -> SeparationStatistic:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,9 @@ from foldless.checks import Array, Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
 from foldless.honest.batched import fit_at_once
+from foldless.honest.class_statistic import RefittedRows
+from foldless.honest.classes import DECISION, KEPT_APART, LOG_ODDS, MOST_ROWS, ClassScores, competes, log_odds
+from foldless.honest.classes import checked_weight as checked_class_weight
 from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, statistic_of_refits
 from foldless.honest.leave_one_out import LeaveOneOut
@@ -31,6 +34,7 @@ from foldless.honest.scores import checked_weight
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
 from foldless.model.steps import ends_in_pls, innermost, is_estimator, own_probability, own_threshold
+from foldless.model.view import LinearView
 
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
@@ -138,16 +142,20 @@ class Training:
         """The fold of every row, as scikit-learn's StratifiedKFold and StratifiedGroupKFold deal them."""
         if self.groups is None:
             return stratified(self.codes, self.folds, seed)
-        from sklearn.model_selection import StratifiedGroupKFold
-
-        fold = np.empty(self.codes.size, dtype=np.intp)
-        dealt = StratifiedGroupKFold(self.folds, shuffle=True, random_state=seed)
-        for k, (_, test) in enumerate(dealt.split(self.codes, self.codes, self.groups)):
-            fold[test] = k
-        return fold
+        return _grouped(self.codes, self.folds, seed, self.groups)
 
     def _both_classes(self, rows: Ints) -> bool:
         return bool(0 < np.count_nonzero(self.labels.positive[rows]) < rows.size)
+
+
+def _grouped(codes: Ints, folds: int, seed: int, groups: Ints) -> Ints:
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    fold = np.empty(codes.size, dtype=np.intp)
+    dealt = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
+    for k, (_, test) in enumerate(dealt.split(codes, codes, groups)):
+        fold[test] = k
+    return fold
 
 
 def stratified(codes: Ints, folds: int, seed: int) -> Ints:
@@ -161,8 +169,8 @@ def stratified(codes: Ints, folds: int, seed: int) -> Ints:
     return fold
 
 
-def refuse_unfit(estimator: Any) -> None:
-    """Refuse what cannot be refitted: weights, an unfitted estimator, more than two classes, parts that stay fitted."""
+def refuse_unfit(estimator: Any, several: bool = False) -> None:
+    """Refuse what cannot be refitted: weights, an unfitted estimator, parts that stay fitted, `several` classes."""
     from sklearn.base import clone
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
@@ -182,7 +190,7 @@ def refuse_unfit(estimator: Any) -> None:
             f"this {name} cannot be cloned, so it cannot be refitted ({reason}): pass held-out scores to "
             f"auc_posterior_from_scores."
         ) from err
-    if len(classes_of(estimator)) != 2:
+    if len(classes_of(estimator)) != 2 and not several:
         raise EstimatorError(
             f"method 'refit' is for classifiers of two classes, and this {name} has {len(classes_of(estimator))}: fit "
             f"one class against the rest, estimator.fit(X, y == label), and pass y == label."
@@ -225,6 +233,8 @@ def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
                 f"{name} has neither decision_function nor predict_proba and ranks no row: use a classifier with one "
                 f"of them (for a VotingClassifier, voting='soft')."
             )
+    except EstimatorError:
+        raise
     except ValueError as err:
         raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
     if not np.all(np.isfinite(scores)):
@@ -275,13 +285,15 @@ def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> 
         scores = scores_of(model, table, label)
         known = hasattr(model, "predict_proba")
         probabilities = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
+    return np.stack([scores, probabilities]), _texts_of(caught)
+
+
+def _texts_of(caught: list[warnings.WarningMessage]) -> list[str]:
     doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
-    return np.stack([scores, probabilities]), [
-        f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts
-    ]
+    return [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
 
 
-def _refitted(training: Training, seed: int, train: Ints) -> Any:
+def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any:
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
 
@@ -299,6 +311,74 @@ def _refitted(training: Training, seed: int, train: Ints) -> Any:
         raise EstimatorError(
             f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows: {reason}"
         ) from err
+
+
+# ---- More than two classes: rows of a group leave together, which has no closed form there
+
+
+def refitted_rows(
+    view: LinearView, estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any, n_jobs: int | None, progress: Any
+) -> RefittedRows:
+    """A linear classifier refitted without each fold of its groups, and the scores of the rows of that fold."""
+    refuse_unfit(estimator, several=True)
+    codes, together = view.codes, checks.as_groups(groups, view.codes, fewest=FEWEST)
+    fewest = min(np.unique(together[codes == k]).size for k in range(len(view.classes)))
+    training = ClassTraining(estimator, X, checks.label_vector(y), checked_class_weight(sample_weight, view))
+    folds = min(FOLDS, fewest // 2)
+    fold = np.array([_grouped(codes, folds, SEED + k, together) + k * folds for k in range(REPEATS)])
+    scores, warned = np.empty((len(view.classes), *fold.shape)), list[str]()
+    for k in range(REPEATS * folds):
+        repeat, held = k // folds, np.flatnonzero(fold[k // folds] == k)
+        train = np.setdiff1d(np.arange(codes.size), held)
+        if np.unique(codes[train]).size < len(view.classes):
+            raise InputError(KEPT_APART)
+        decisions, texts = _refit_of_classes(training, SEED + k, train, held)
+        scores[:, repeat, held], warned = decisions, warned + texts[:1]
+        if progress is not None:
+            progress(k + 1, REPEATS * folds)
+    return _as_class_rows(view, estimator, scores, fold, 1 - 1 / folds, together, tuple(warned))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTraining:
+    """A fitted classifier of several classes, and the rows to refit it on."""
+
+    estimator: Any
+    table: Any
+    y: Array
+    weight: Floats | None
+
+
+def _refit_of_classes(training: ClassTraining, seed: int, train: Ints, held: Ints) -> Fit:
+    from sklearn.utils import _safe_indexing
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = _refitted(training, seed, train)
+        decisions = np.asarray(model.decision_function(_safe_indexing(training.table, held)), dtype=np.float64).T
+    return decisions, _texts_of(caught)
+
+
+def _as_class_rows(
+    view: LinearView, estimator: Any, decisions: Floats, fold: Ints, share: float, groups: Ints, warned: tuple[str, ...]
+) -> RefittedRows:
+    """Held-out decisions (K, R, N) as honest scores of several classes."""
+    odds = competes(view.estimator)
+    mean, ones, name = decisions.mean(axis=1), np.ones(view.codes.size), type(estimator).__name__
+    found = ClassScores(
+        view.scores().T,
+        mean,
+        lambda: np.zeros(mean.shape),
+        lambda rows: np.repeat(mean[:, rows, None], rows.size, axis=2),
+        *(ones, ones, MOST_ROWS, view.codes),
+        LOG_ODDS if odds else DECISION,
+        Provenance("refit", name),
+        groups,
+    )
+    rows = RefittedRows(found, log_odds(decisions) if odds else decisions, fold, share, groups)
+    notes = _told(name, int(fold.max()) + 1, share, rows.agreement, warned)
+    provenance = Provenance("refit", name, notes=notes)
+    return replace(rows, honest=replace(found, provenance=provenance, noise_share=rows.noise_share(())))
 
 
 # ---- The analysis
@@ -374,10 +454,14 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
 
 
 def _notes(name: str, held: HeldOut) -> tuple[str, ...]:
+    return _told(name, held.fits, held.share, held.agreement, held.warned)
+
+
+def _told(name: str, fits: int, share: float, agreement: float, warned: tuple[str, ...]) -> tuple[str, ...]:
     made = (
-        f"this {name} was refitted {held.fits} times, all of its steps, each time on {held.share:.0%} of the rows; the "
-        f"scores of a row agree between refits by {held.agreement:.2f} (correlation)."
+        f"this {name} was refitted {fits} times, all of its steps, each time on {share:.0%} of the rows; the "
+        f"scores of a row agree between refits by {agreement:.2f} (correlation)."
     )
-    if not held.warned:
+    if not warned:
         return (made,)
-    return made, f"{len(held.warned)} of the {held.fits} refits gave a warning; the first: {held.warned[0]}"
+    return made, f"{len(warned)} of the {fits} refits gave a warning; the first: {warned[0]}"

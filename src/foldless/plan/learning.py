@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from foldless.analysis import Options, analysed
+from foldless.analysis import Analysis, Options, analysed
 from foldless.checks import Floats, as_numbers
 from foldless.errors import EstimatorError, InputError, warn_user
-from foldless.honest.posterior import HIGH, LOW, EffectPrior
+from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import GridEffect
 from foldless.model.pullback import NotLinear
@@ -27,8 +27,9 @@ from foldless.tables import refuse_stream
 REMOVABLE, CONCENTRATION = 0.7, 5.0
 CHECKED_UP_TO, LARGEST = 5.0, 1000.0  # times the present rows
 CLOSED_FORM_ONLY = (
-    "learning_curve needs rows left out in closed form, which this classifier does not have: pass a linear one, or its "
-    "analysis with method='loo'; sklearn.model_selection.learning_curve refits any classifier to parts of the rows."
+    "learning_curve needs rows left out in closed form, which there is neither for this classifier nor for groups of "
+    "more than two classes: pass a linear one, or its analysis with method='loo'; "
+    "sklearn.model_selection.learning_curve refits any classifier to parts of the rows."
 )
 NOISY = 0.6  # beyond this share, forecasts were seen to overshoot
 
@@ -121,6 +122,7 @@ def learning_curve(
 ) -> LearningCurve:
     """The AUC to expect from a fitted linear classifier if it were trained on 2 or 5 times as many rows.
 
+    Of more than two classes, the average AUC.
     Settings, penalty and the proportion of the classes stay the same. Nothing is refitted: the part of the scores that
     is training noise, which `honest_scores` measures, shrinks as rows are added,
 
@@ -155,26 +157,35 @@ def learning_curve(
         analysis = analysed(estimator, X, y, Options(groups, sample_weight, pos_label, prior), closed_form=True)
     except NotLinear as err:
         raise EstimatorError(CLOSED_FORM_ONLY) from err
-    analysis.refuse_several_classes("learning_curve")
-    if analysis.by_refits:
+    if not analysis.in_closed_form:
         raise InputError(CLOSED_FORM_ONLY)
     if analysis.options.in_sample:
         raise InputError("learning_curve needs honest scores: pass an analysis with method='loo'.")
     known = EffectPrior.checked(analysis.options.prior)
-    today, labels = analysis.leave_one_out, analysis.two_classes.labels
     for warning in analysis.warnings:
         warn_user(warning)
-    n0, n1, share = labels.n0, labels.n1, today.statistic.noise_share
+    statistic, today, (n0, n1) = _today(analysis)
+    method, share = analysis.auc.method, statistic.noise_share
     notes = analysis.notes + _notes(times, n0 + n1, share)
     posteriors, widths = [], []
     for factor in times:
-        effect = grown(today.effect, share, factor)
+        effect = grown(today, share, factor)
         sizes = round(n0 * factor), round(n1 * factor)
-        posteriors.append(AUCPosterior.from_effect(effect, today.method, *sizes, notes))
-        future = _future(today.statistic, effect, (n0, n1), factor)
+        posteriors.append(AUCPosterior.from_effect(effect, method, *sizes, notes))
+        future = _future(statistic, effect, (n0, n1), factor)
         widths.append(sample_size.expected_half_width(future, known, 0.95))
     rows = tuple(post.n0 + post.n1 for post in posteriors)
-    return LearningCurve(times, rows, tuple(posteriors), tuple(widths), share, today.method, notes)
+    return LearningCurve(times, rows, tuple(posteriors), tuple(widths), share, method, notes)
+
+
+def _today(analysis: Analysis) -> tuple[SeparationStatistic, GridEffect, tuple[int, int]]:
+    """The statistic, the posterior and the rows of both classes; of more than two, all rows in two halves."""
+    if analysis.several_classes:
+        statistic, rows = analysis.averaged[1], analysis.view.codes.size
+        effect = separation_posterior(statistic, EffectPrior.checked(analysis.options.prior))
+        return statistic, effect, (rows - rows // 2, rows // 2)
+    loo, labels = analysis.leave_one_out, analysis.two_classes.labels
+    return loo.statistic, loo.effect, (labels.n0, labels.n1)
 
 
 def _future(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,17 @@ import numpy as np
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import InputError
-from foldless.honest.class_statistic import Component, EvaluatedRows, HeldOutRows, TrainingRows, average
-from foldless.honest.classes import NO_GROUPS
+from foldless.honest.class_statistic import (
+    Component,
+    EvaluatedRows,
+    HeldOutRows,
+    RefittedRows,
+    TrainingRows,
+    average,
+    averaged,
+    each_against_rest,
+    pairs_of_classes,
+)
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.scores import on_few_rows
 from foldless.laws.effect import SQRT2
@@ -163,15 +171,22 @@ def _entry(what: dict[str, Any], post: AUCPosterior, level: float) -> dict[str, 
 
 
 def posterior_of_scores(
-    rows: TrainingRows, counts: Mapping[Any, int], prior: EffectPrior, multi_class: str, notes: tuple[str, ...]
+    rows: TrainingRows | RefittedRows,
+    counts: Mapping[Any, int],
+    prior: EffectPrior,
+    multi_class: str,
+    notes: tuple[str, ...],
 ) -> MulticlassAUCPosterior:
     """The posterior from honest scores; `counts` are all rows of each class."""
     scores = rows.honest
-    details = {**scores.provenance.details(), "score": scores.score}
+    more = rows.details() if isinstance(rows, RefittedRows) else {}
+    details = {**scores.provenance.details(), "score": scores.score, **more}
     return _posterior(rows, counts, prior, multi_class, scores.provenance.method, notes, details)
 
 
-def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_class: str) -> MulticlassAUCPosterior:
+def posterior_from_scores(
+    y: Any, scores: Any, *, prior: EffectPrior, multi_class: str, groups: Any = None
+) -> MulticlassAUCPosterior:
     """The posterior from held-out scores, one column per class in the sorted order of the labels."""
     z = checks.as_scores(scores, (2,))
     values = checks.label_vector(y)
@@ -193,7 +208,8 @@ def posterior_from_scores(y: Any, scores: Any, *, prior: EffectPrior, multi_clas
     if flat.size:
         raise InputError(f"the scores of class {classes.tolist()[flat[0]]!r} are all equal: they rank no row.")
     counts = dict(zip(classes.tolist(), sizes.tolist(), strict=True))
-    return _posterior(HeldOutRows(z, codes), counts, prior, multi_class, "scores")
+    together = None if groups is None else checks.as_groups(groups, codes, fewest=2)
+    return _posterior(HeldOutRows(z, codes, together), counts, prior, multi_class, "scores")
 
 
 def _posterior(
@@ -208,18 +224,14 @@ def _posterior(
     classes, sizes, total = tuple(counts), tuple(counts.values()), sum(counts.values())
     everyone = range(len(classes))
     notes = notes + on_few_rows(min(sizes), which="smallest")
-    # Two AUCs for each pair: the score of a ranks rows of a above b, and the score of b ranks rows of b above a.
-    pairs = {
-        (a, b): [source.component(a, (a,), (b,)), source.component(b, (b,), (a,))] for a, b in combinations(everyone, 2)
-    }
-    rest = [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
+    pairs, rest = pairs_of_classes(source, len(classes)), each_against_rest(source, len(classes))
 
     def posterior(components: list[Component], n0: int, n1: int) -> AUCPosterior:
         statistic = average(source, components)
         figures = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
         return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, figures)
 
-    statistic = average(source, list(chain(*pairs.values())) if multi_class == "ovo" else rest)
+    statistic = average(source, averaged(source, len(classes), multi_class))
     return MulticlassAUCPosterior(
         separation_posterior(statistic, prior),
         SQRT2,
@@ -239,12 +251,10 @@ def _posterior(
     )
 
 
-def refuse_two_class_options(pos_label: Any, groups: Any) -> None:
-    """Refuse options that have no meaning, or no method yet, for more than two classes."""
+def refuse_pos_label(pos_label: Any) -> None:
+    """Refuse a positive one of more than two classes."""
     if pos_label is not None:
         raise InputError(
             f"pos_label={pos_label!r} is for two classes: leave it out; against_rest[{pos_label!r}] of the result is "
             f"the AUC of that class against the others."
         )
-    if groups is not None:
-        raise InputError(NO_GROUPS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.stats import rankdata
 from foldless.analysis import Analysis
 from foldless.checks import Bools, Floats, Ints
 from foldless.errors import InputError
-from foldless.honest.class_statistic import Component, TrainingRows
+from foldless.honest.class_statistic import Component
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.search.candidates import Params, other_settings, strength_of, weakness
 
@@ -44,8 +43,7 @@ def shares_of_right(right: Bools, groups: Ints | None) -> Floats:
 def shares_in_auc(analysis: Analysis) -> Floats:
     """The share of each row, or of each group, in the estimated AUC of a candidate."""
     if analysis.several_classes:
-        classes = len(analysis.view.classes)
-        return shares_of(components_of(analysis.class_rows, classes, analysis.options.multi_class))
+        return shares_of(analysis.averaged[0])
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
         return _shares((z[positive], -z[~positive]), np.flatnonzero(positive), np.flatnonzero(~positive))
@@ -67,14 +65,6 @@ def _shares(margins: tuple[Floats, Floats], rows1: Ints, rows0: Ints) -> Floats:
     for rows, means in zip((rows1, rows0), margins, strict=True):
         shares[rows] = (means - means.mean()) / means.size
     return shares
-
-
-def components_of(source: TrainingRows, n_classes: int, multi_class: str) -> list[Component]:
-    """The AUCs that are averaged: of every class above every other, or of every class above the rest."""
-    everyone = range(n_classes)
-    if multi_class == "ovo":
-        return [source.component(a, (a,), (b,)) for a, b in permutations(everyone, 2)]
-    return [source.component(a, (a,), tuple(k for k in everyone if k != a)) for a in everyone]
 
 
 def shares_of(components: Sequence[Component]) -> Floats:

@@ -24,11 +24,14 @@ from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
-from foldless.results.classes import refuse_two_class_options
 from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
 
 T = TypeVar("T", AUCPosterior, AccuracyPosterior)
+NO_GROUPS = (
+    "a search over more than two classes takes independent rows: search one class against the rest, y == label, or "
+    "leave groups out if the rows are independent."
+)
 
 
 def auc_scorer(estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, groups: Any = None) -> float:
@@ -220,7 +223,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             params = dict(process_routing(self, "fit", **params)["estimator"]["fit"])
         study = Study(self.estimator, X, y, params, options, self.scoring)
         if study.several_classes:
-            refuse_two_class_options(None, options.groups)
+            if options.groups is not None:
+                raise InputError(NO_GROUPS)
             if options.in_sample:
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
         search = run(study, self)

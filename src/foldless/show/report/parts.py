@@ -181,7 +181,7 @@ ZOOM = 0.75
 
 def learning_curve_part(case: Case) -> Part:
     """The AUC to expect from 2 and 5 times the rows, as a table and a picture."""
-    if case.analysis.by_refits:
+    if not case.analysis.in_closed_form:
         return Part.skipped("For classifiers whose rows are left out in closed form only.")
     content = learning_curve(case.analysis, factors=FACTORS).summary(case.level)
     alt = "; ".join(f"{p['rows']} rows: {words.estimate(p['auc'], p['low'], p['high'])}" for p in content["points"])

@@ -103,7 +103,7 @@ CHAPTERS = (
     ),
     Chapter("search", "search over the penalty", compared.search_part, emits=True),
     Chapter("diagnosis", "diagnosis", parts.diagnosis_part),
-    Chapter("learning_curve", "learning curve", parts.learning_curve_part, two_classes_only=True, emits=True),
+    Chapter("learning_curve", "learning curve", parts.learning_curve_part, emits=True),
     Chapter("odds", "odds ratios", data.odds_part, two_classes_only=True),
     Chapter("features", "most weighted features", data.features_part),
     Chapter("data", "data summary", data.data_part),
