@@ -67,7 +67,7 @@ class Names:
         names = self._own
         for _, step in steps_before_y(self.estimator):
             names = names and names_after(step, names)
-        return names
+        return names and [in_words(name) for name in names]
 
     def _is_of_table(self, j: int, M: Any) -> bool:
         """Whether column j is recognisably column j of X."""
@@ -89,6 +89,16 @@ def names_after(step: Any, names: list[str]) -> list[str] | None:
         except Exception:  # names other than those seen in fit, or a step without names
             continue
     return None
+
+
+def in_words(name: str) -> str:
+    """The name of a column, where scikit-learn made it for cells that were missing.
+
+    >>> in_words("missingindicator_age"), in_words("age")
+    ('age was missing', 'age')
+    """
+    before, mark, column = name.partition("missingindicator_")
+    return f"{column} was missing" if mark and (not before or before.endswith("__")) else name
 
 
 def _column(X: Any, j: int) -> Array:

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
-from foldless.findings.naming import names_after, steps_before_y
+from foldless.findings.naming import in_words, names_after, steps_before_y
 from foldless.honest.families import Objective, describe, strength
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, sklearn_names
@@ -48,7 +48,7 @@ def _carried(names: list[str] | None, X: Any, steps: Steps, width: int) -> list[
     names = names or [_numbered(k) for k in range(X.shape[1] if len(getattr(X, "shape", ())) == 2 else width)]
     for _, step in steps:
         names = names_after(step, names) or names
-    return names if len(names) == width else [_numbered(k) for k in range(width)]
+    return [in_words(name) for name in names] if len(names) == width else [_numbered(k) for k in range(width)]
 
 
 def _numbered(k: int) -> str:
