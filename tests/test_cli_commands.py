@@ -154,15 +154,14 @@ def test_rates_at_a_threshold_and_a_prevalence(csv):
 
 
 def test_a_threshold_is_a_probability(csv):
-    """Not a log odds of 0.3, as before: the answer says so."""
+    """Not a log odds of 0.3: the answer says so."""
     found = answered("auc", csv, "--target", "y", "--threshold", "0.3")
     model = make_pipeline(StandardScaler(), LogisticRegression(**LOGISTIC)).fit(X, Y)
     rates = fl.analyse(model, X, Y).at(probability=0.3)
     assert found["sensitivity"]["mean"] == rates.sensitivity.mean
     assert found["sensitivity"]["mean"] != fl.error_posterior(model, X, Y, threshold=0.3).sensitivity.mean
     assert (found["probability"], found["threshold"]) == (0.3, rates.threshold)
-    assert any("is a probability" in note for note in found["notes"])
-    assert "at probability 0.3" in run("auc", csv, "--target", "y", "--threshold", "0.3").stdout
+    assert "at a predicted probability of 0.3" in run("auc", csv, "--target", "y", "--threshold", "0.3").stdout
 
 
 @pytest.mark.parametrize(

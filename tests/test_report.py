@@ -710,11 +710,14 @@ def test_bad_options(options, message):
         fl.report(MODEL, X, Y, **options)
 
 
-def test_groups_of_several_classes_are_refused():
-    """As auc_posterior does, with its words."""
+def test_groups_of_several_classes_are_told():
+    """They are refitted: the methods say so, and parts that need a closed form say why they are missing."""
     A, b = load_iris(return_X_y=True)
-    with pytest.raises(fl.InputError, match="groups"):
-        fl.report(RidgeClassifier().fit(A, b), A, b, groups=np.arange(150))
+    s = brief(RidgeClassifier().fit(A, b), A, b, groups=np.arange(150) // 2)
+    assert "was refitted 20 times" in s["methods"]["text"]
+    assert "removed together with its whole group" in s["methods"]["text"]
+    assert "closed form only" in s["learning_curve"]["skipped"]
+    assert s["data"]["groups"]["count"] == 75
 
 
 @pytest.mark.parametrize("absent", ["jinja2", "matplotlib"])

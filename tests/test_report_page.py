@@ -241,7 +241,7 @@ def test_a_browser_has_nothing_to_complain_about(browser, folder, kind, request)
     assert browser.evaluate("document.title") == report.title
     assert browser.evaluate("document.scripts.length") == 0
     assert browser.evaluate("document.querySelectorAll('svg.picture').length") == (
-        len(PICTURES) if kind == "hostile" else 2
+        len(PICTURES) if kind == "hostile" else 3
     )
     assert browser.evaluate(BROKEN) == 0
     assert complaints(browser) == []
