@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyreadstat
 import pytest
 
 from cli_files import run
@@ -75,8 +76,11 @@ def folder(tmp_path_factory):
     tables["visits"] = changed(visits, patient=[int(v) for v in np.tile(np.arange(90) + 700, 3)])
     tables["silent"] = tables["visits"].rename({"patient": "nr_of_record_x"})
     tables["sites"] = changed(heart, site=[f"S{k % 3}" for k in range(rows)])
+    tables["stages"] = changed(tables["visits"], outcome=[["none", "mild", "severe"][k % 3] for k in range(90)] * 3)
     for name, table in tables.items():
         table.write_csv(place / f"{name}.csv")
+    pyreadstat.write_sav(heart.to_pandas(), place / "heart.sav")
+    pyreadstat.write_dta(heart.to_pandas(), place / "heart.dta")
     heart.write_csv(place / "heart.tsv", separator="\t")
     heart.write_parquet(place / "heart.parquet")
     text = heart.write_csv(separator=";").replace(".", ",")
@@ -98,6 +102,8 @@ auc heart.tsv {T}                                                 | 0 | read as 
 auc heart.parquet {T}                                             | 0 | rows +
 auc heart.csv.gz {T}                                              | 0 | rows +
 auc heart.xlsx {T}                                                | 0 | rows +
+auc heart.sav {T}                                                 | 0 | rows +
+auc heart.dta {T}                                                 | 0 | rows +
 auc heart.xlsx {T} --sheet patients                               | 0 | rows +
 auc heart.xlsx {T} --sheet absent                                 | 2 | patients
 auc german.csv {T}                                                | 0 | semicolon, decimal comma
@@ -147,6 +153,18 @@ auc heart.csv {T} --model lda --shrinkage auto                    | 0 | linear d
 auc heart.csv {T} --model svm --C 0.1                             | 0 | linear support vector machine
 auc heart.csv {T} --model lda --C 2                               | 2 | use --shrinkage
 auc heart.csv {T} --threshold 0.2 --prevalence 0.1                | 0 | probability of 0.2, where 10 % are positive
+auc heart.csv {T} --model l1                                      | 0 | logistic regression with an L1 penalty
+auc heart.csv {T} --model elasticnet                              | 0 | half L1, half L2
+auc heart.csv {T} --model pls                                     | 0 | PLS-DA, n_components = 2
+auc three.csv {T} --model pls                                     | 2 | --model pls is for two classes
+auc heart.csv {T} --save-model model.skops                        | 0 | model.skops
+auc heart.csv {T} --model-file model.skops                        | 0 | LogisticRegression from model.skops
+auc stages.csv {T}                                                | 0 | same 'patient' taken for one subject
+compare stages.csv {T} --models logistic,ridge                    | 0 | 90 values of 'patient'
+report stages.csv {T} -o stages.html                              | 0 | out of 3, this classifier ranks them
+plan stages.csv {T} --factors 2                                   | 2 | plan of 3 classes is for independent rows
+search stages.csv {T} --Cs 0.1,1                                  | 2 | search of 3 classes is for independent rows
+validate stages.csv {T}                                           | 2 | validate of 3 classes is for independent rows
 auc heart.csv {T} --level 90                                      | 2 | write 0.9 for 90 %
 auc heart.csv {T} --scores scores.csv                             | 0 | scores.csv
 auc heart.csv {T} --scores scores.txt                             | 2 | ends in .csv

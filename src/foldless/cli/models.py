@@ -22,7 +22,7 @@ from foldless.words import listed, one_line
 # The default tolerance stops early on wide tables, and the answer would carry a note about it.
 PRECISE: dict[str, Any] = {"tol": 1e-7, "max_iter": 10_000}
 SAGA: dict[str, Any] = {"solver": "saga", "max_iter": 10_000}
-TREES, MOST_TREES = "n_estimators", 100_000
+TREES, PARTS, MOST = "n_estimators", "n_components", 100_000  # parameters that are counts
 REACH = 1e-30, 1e30  # of C, and of the largest number in X: far outside, liblinear never ends
 
 
@@ -39,15 +39,15 @@ class Classifier:
     def make(self, value: Any, seed: int) -> Any:
         """An unfitted classifier; a solver that draws random numbers gets the seed."""
         module, name = self.path.rsplit(".", 1)
-        value = int(value) if self.parameter == TREES else value
+        value = int(value) if self.parameter in (TREES, PARTS) else value
         model = getattr(import_module(module), name)(**{self.parameter: value}, **self.settings)
         if "l1_ratio" in self.settings and model.penalty == "l2":  # scikit-learn before 1.8 asks for it by name, too
             model.set_params(penalty="elasticnet")
         return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
 
     def strength(self, C: float, shrinkage: float | str) -> Any:
-        """The value of its parameter: C, alpha = 1/C, the shrinkage, or as many trees as scikit-learn grows."""
-        return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage, TREES: 100}[self.parameter]
+        """The value of its parameter: C, alpha = 1/C, the shrinkage, or scikit-learn's number of trees or parts."""
+        return {"C": C, "alpha": 1 / C, "shrinkage": shrinkage, TREES: 100, PARTS: 2}[self.parameter]
 
     def setting(self, value: Any) -> str:
         """Its parameter with a value, as text."""
@@ -55,15 +55,16 @@ class Classifier:
 
     def accepts(self, value: float) -> bool:
         """Whether the value is legal: above 0, and below 1 for a shrinkage, which at 1 leaves no covariance."""
-        if self.parameter == TREES:
-            return value in range(1, MOST_TREES + 1)
+        if self.parameter in (TREES, PARTS):
+            return value in range(1, MOST + 1)
         return 0 < value < (1 if self.parameter == "shrinkage" else np.inf)
 
     @property
     def legal(self) -> str:
         """Which values are legal, in words."""
-        words = {"shrinkage": "above 0 and below 1", TREES: f"from 1 to {MOST_TREES} without decimals"}
-        return words.get(self.parameter, "above 0")
+        if self.parameter in (TREES, PARTS):
+            return f"from 1 to {MOST} without decimals"
+        return "above 0 and below 1" if self.parameter == "shrinkage" else "above 0"
 
 
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
@@ -80,6 +81,9 @@ CLASSIFIERS = {
     "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
     "l1": Classifier("logistic regression with an L1 penalty", "C", LOGISTIC, {"l1_ratio": 1.0, **SAGA}, False),
     "elasticnet": Classifier("logistic regression, half L1, half L2", "C", LOGISTIC, {"l1_ratio": 0.5, **SAGA}, False),
+    "pls": Classifier(
+        "PLS-DA", PARTS, "sklearn.cross_decomposition.PLSRegression", {"scale": False}, closed_form=False
+    ),
     "forest": Classifier("random forest", TREES, "sklearn.ensemble.RandomForestClassifier", {}, closed_form=False),
     "boosting": Classifier(
         "gradient boosting", TREES, "sklearn.ensemble.GradientBoostingClassifier", {}, closed_form=False

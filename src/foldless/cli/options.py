@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from foldless.cli.models import CLASSIFIERS, TREES
+from foldless.cli.models import CLASSIFIERS, PARTS, TREES
 from foldless.cli.sets import ColumnSets
 from foldless.tables.files.sheet import Hints
 
@@ -231,7 +231,7 @@ def refuse_wrong_strength(ctx: click.Context, options: CommandOptions) -> None:
     """C is not a parameter of lda or of trees, nor shrinkage one of the others."""
     if options.model == "lda":
         refuse_given(ctx, ["C"], "is not for lda: use --shrinkage.")
-    elif CLASSIFIERS[options.model].parameter == TREES:
+    elif CLASSIFIERS[options.model].parameter in (TREES, PARTS):
         refuse_given(ctx, ["C", "shrinkage"], f"is not for {options.model}, which has no penalty.")
     else:
         refuse_given(ctx, ["shrinkage"], f"is for lda, and the model is {options.model}: use --C, or --model lda.")

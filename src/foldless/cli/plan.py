@@ -131,6 +131,7 @@ def _study_facts(result: dict[str, Any]) -> dict[str, str]:
 
 def curve(request: Request, factors: tuple[float, ...], path: Path | None) -> dict[str, Any]:
     """The learning curve as a plain dict; the picture is written on the way."""
+    request.independent_rows_only("plan")
     level = request.options.level
     with console.gathered_warnings() as warned:
         analysis = request.judged()

@@ -99,6 +99,8 @@ def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report,
         model = request.fitted()
     prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)
     analysis = request.judged(model, method)
+    if analysis.options.pos_label != request.positive:  # PLS regression
+        prepared.append(f"The classes are numbers here: 1 is “{request.classes[1]}”, 0 is “{request.classes[0]}”.")
     page = fl.report(
         analysis,
         level=request.options.level,

@@ -21,6 +21,7 @@ from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
 from foldless.findings.rows import quick_notes
+from foldless.model.steps import ends_in_pls
 from foldless.tables import files
 from foldless.tables.files import sheet
 from foldless.words import counted, listed
@@ -95,6 +96,16 @@ class Request:
                 f"({listed(self.labels)}): keep the rows of two classes, or join some of them."
             )
 
+    def independent_rows_only(self, what: str) -> None:
+        """Refuse a question that has no answer for groups of more than two classes."""
+        if self.groups is not None and len(self.labels) > 2:
+            column = self.options.groups or ""
+            raise InputError(
+                f"{what} of {len(self.labels)} classes is for independent rows, and rows with the same '{column}' "
+                f"belong together: keep the rows of two classes, or, if they are independent, --drop "
+                f"{words.shell_quoted(column)}."
+            )
+
     def unfitted(self, name: str, value: Any) -> Any:
         """A classifier of that name and strength, with its steps."""
         if name == "svm":
@@ -155,13 +166,23 @@ class Request:
         if model is None and self.saved is not None:
             return self.saved.model
         model = self.unfitted(self.options.model, self._strength) if model is None else model
-        return fitted_or_refused(lambda: model.fit(self.X, self.y))
+        y, _ = self._targets(model)
+        return fitted_or_refused(lambda: model.fit(self.X, y))
+
+    def _targets(self, model: Any) -> tuple[Any, Any]:
+        """The classes as a classifier takes them, and the positive one: a PLS regression takes 0 and 1."""
+        if not ends_in_pls(model):
+            return self.y, self.positive
+        self.two_classes_only("--model pls")
+        return (self.y == self.positive).astype(int), 1
 
     def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
         """The analysis of the fitted classifier, or of a given one."""
         model = self.fitted() if model is None else model
         names = {"feature_names": self.features, "row_names": self.row_names}
-        return fl.analyse(model, self.X, self.y, method=method_for(method, model), **names, **self.how)
+        y, positive = self._targets(model)
+        how = {**names, **self.how, "pos_label": positive}
+        return fl.analyse(model, self.X, y, method=method_for(method, model), **how)
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""

@@ -56,6 +56,7 @@ def search(
     path = picture.writable_path(out)
     values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
     request = read_file(options)
+    request.independent_rows_only("search")
     result, fitted = answer(request, values, rule)
 
     def draw(figure: Any) -> None:

@@ -95,9 +95,10 @@ def diagnosis_of_classes(
     given, refusal = _answered(answer)
     auc = None if given is None else given[1]
     about_fit = tuple(map(saw_y, view.notes)) if given is None else fit_findings(view.notes, given[0].provenance)
+    groups = None if given is None else given[0].groups
     checks.sane_size(view.X)
     sketch = Sketch.of(view.X, view.codes)
-    copies = find_copies(view.X, sketch)
+    copies = find_copies(view.X, sketch, groups)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
     figures = [(column_figures(each), each) for each in per_class]
     about_columns = (
@@ -108,8 +109,9 @@ def diagnosis_of_classes(
     findings = (
         refusal,
         *about_fit,
+        few_groups(groups),
         copies_finding(copies, names),
-        neighbours_alike(sketch),
+        neighbours_alike(sketch) if groups is None else None,
         *_one_of_each(present(*about_columns)),
         few_rows(int(view.counts.min()), which="smallest"),
     )
