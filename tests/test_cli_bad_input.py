@@ -113,7 +113,7 @@ FILES = {
     "three classes, --positive": ("x.csv", THREE, ["--positive", "1"], "--positive is for two classes"),
     "three classes, --threshold": ("x.csv", THREE, ["--threshold", "0.5"], "--threshold is for two classes"),
     "three classes, --prevalence": ("x.csv", THREE, ["--prevalence", "0.1"], "--prevalence is for two classes"),
-    "three classes, --groups": ("x.csv", lines(labels=np.arange(N) % 3, g=Y), ["--groups", "g"], "--groups is for two"),
+    "three classes, --groups": ("x.csv", lines(labels=np.arange(N) % 3, g=Y), ["--groups", "g"], "occur in at least 4 groups, got 2"),
     "group without a name": ("x.csv", lines(g=GAP), ["--groups", "g"], "the groups column 'g' is empty"),
     "one group": ("x.csv", lines(g=[1] * N), ["--groups", "g"], "group"),
     "wrong encoding": ("x.csv", ACCENTS, ["--encoding", "utf-8"], "is not in the encoding UTF-8"),

@@ -81,8 +81,8 @@ def auc(
 
     FILE is a table with a header line: CSV, TSV (also packed, .gz), Excel, SPSS, Stata, Parquet, or a NumPy archive
     .npz with X and y. One column holds the classes; of the others, text becomes categories and gaps are filled. Every
-    row is used for the fit, and the answer comes from that one fit; l1, forest and boosting are fitted 20 more times,
-    on parts of the rows. With three classes or more the AUC is the average over pairs of classes.
+    row is used for the fit, and the answer comes from that one fit; l1, elasticnet, pls, forest and boosting are fitted
+    20 more times, on parts of the rows. With three classes or more the AUC is the average over pairs of classes.
 
     Several Parquet files with the same columns, or a pattern that matches them, form one table. It is read in blocks
     and may be larger than memory; --stream and --scheduler read a single file this way. Tables read in blocks need two

@@ -75,8 +75,8 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
     "--models",
     metavar="LIST",
     callback=parsed_models,
-    help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, elasticnet, forest, boosting; a strength "
-    "may follow, as in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 "
+    help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, elasticnet, pls, forest, boosting; a "
+    "strength may follow, as in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 "
     "(trees).",
 )
 @click.option(
@@ -112,8 +112,8 @@ def compare(
     """Fit several classifiers to FILE and say which will be the best on new rows.
 
     Every classifier is fitted once, to all rows; that all estimates come from the same rows is taken into account. With
-    l1, elasticnet, forest or boosting among them, all are fitted 20 more times, on the same parts of the rows. --C and
-    --shrinkage are for classifiers whose strength is not given in --models.
+    l1, elasticnet, pls, forest or boosting among them, all are fitted 20 more times, on the same parts of the rows. --C
+    and --shrinkage are for classifiers whose strength is not given in --models.
 
     With --columns and --and-columns one classifier, that of --model, is fitted twice: without the added columns and
     with them.
