@@ -76,8 +76,8 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
     metavar="LIST",
     callback=parsed_models,
     help="Classifiers, separated by commas: logistic, ridge, svm, lda, l1, elasticnet, pls, forest, boosting; a "
-    "strength may follow, as in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), forest=500 "
-    "(trees).",
+    "strength may follow, as in logistic=0.01 (C), ridge=100 (alpha), svm=0.1 (C), lda=0.5 (shrinkage), l1=0.1 (C), "
+    "pls=3 (components), forest=500 (trees).",
 )
 @click.option(
     "--columns",
