@@ -106,6 +106,14 @@ def test_subjects_are_taken_for_groups_by_their_name(tmp_path):
     assert independent["high"] - independent["low"] < named["high"] - named["low"]
 
 
+def test_subjects_are_found_beside_a_saved_model(tmp_path):
+    """The model does not take their column, so it is not among those that are prepared; its rows still depend."""
+    table = {"patient" if name == "number" else name: column for name, column in visits().items()}
+    path, model = written(tmp_path, **table), str(tmp_path / "m.skops")
+    fitted, loaded = answer(path, "--save-model", model), answer(path, "--model-file", model)
+    assert (loaded["groups"], loaded["auc"]) == ("patient", pytest.approx(fitted["auc"], abs=1e-6))
+
+
 @pytest.mark.parametrize("command", ["auc", "search", "plan"])
 def test_subjects_under_another_name_are_asked_for(tmp_path, command):
     path = written(tmp_path, **visits())

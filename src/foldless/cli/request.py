@@ -250,11 +250,14 @@ def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -
     """The request, with a saved model where one was named, which brings its own steps."""
     if model_file is not None:
         refuse_given(ctx, OWN_STEPS, "does not go with --model-file: the model brings its own steps.")
-    return read_file(options, load_model(model_file))
+    return read_file(options, load_model(model_file), by_name=ctx.params.get("save_model") is not None)
 
 
-def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Request:
-    """Read the file, find its subjects, prepare its columns, refuse what cannot be used, and describe what is left."""
+def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name: bool = False) -> Request:
+    """Read the file, find its subjects, prepare its columns, refuse what cannot be used, and describe what is left.
+
+    A classifier that is fitted `by_name` knows its columns, and finds them in another file.
+    """
     able = saved is not None
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
@@ -269,7 +272,10 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         refuse_absent(options.na, loaded, whole)
         loaded, told = as_told(loaded, features, options)
         y = labels_of(target, roles.target)
-        found = Subjects() if able else find_subjects(loaded, features, y, options)
+        if able:  # the model takes measurements; the subjects may be named in a column that it does not take
+            found = find_subjects(source.load(roles.features), roles.features, y, replace(options, keep=features))
+        else:
+            found = find_subjects(loaded, features, y, options)
         options, line = _with_subjects(source, options, found)
         roles = replace(roles, groups=options.groups, id=options.id)
         groups = _groups(source, roles)
@@ -282,7 +288,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None) -> Reque
         row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
-    by_name = options.sets is not None or (saved is not None and saved.names is not None)
+    by_name |= options.sets is not None or (saved is not None and saved.names is not None)
     framed = loaded.texts or ready.indicated or by_name
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
