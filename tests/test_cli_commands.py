@@ -11,6 +11,7 @@ import pytest
 import skops.io
 from PIL import Image
 from sklearn.compose import ColumnTransformer
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -52,11 +53,10 @@ MODELS = {
     "svm": (["--C", "0.2"], LinearSVC(C=0.2, dual=False, tol=1e-7, max_iter=10_000, random_state=0)),
     "l1": (["--C", "0.4"], LogisticRegression(C=0.4, **l1(), solver="saga", max_iter=10_000, random_state=0)),
     "elasticnet": ([], LogisticRegression(**l1(0.5), solver="saga", max_iter=10_000, random_state=0)),
+    "pls": ([], PLSRegression(n_components=2)),
     "forest": ([], RandomForestClassifier(random_state=0)),
     "boosting": ([], GradientBoostingClassifier(random_state=0)),
 }
-
-
 REFITTED = ("forest", "boosting")  # these take long
 BY_NAME = [pytest.param(name, marks=pytest.mark.slow) if name in REFITTED else name for name in CLASSIFIERS]
 
