@@ -71,6 +71,16 @@ def test_every_model_is_that_of_scikit_learn(csv, name):
     assert found["classifier"]["name"] == type(model).__name__
 
 
+def test_several_columns_are_dropped_at_once(csv):
+    columns = csv.read_text().splitlines()[0].split(",")[:2]
+    at_once, again = ",".join(columns), [word for name in columns for word in ("--drop", name)]
+    assert answered("auc", csv, "--target", "y", "--drop", at_once) == answered("auc", csv, "--target", "y", *again)
+    pattern = f"[{columns[0]}{columns[1]}]"
+    assert answered("auc", csv, "--target", "y", "--drop", pattern) == answered("auc", csv, "--target", "y", *again)
+    result = run("auc", csv, "--target", "y", "--drop", f"{columns[0]},nothing")
+    assert (result.exit_code, "'nothing'" in result.stderr) == (2, True)
+
+
 def test_ledoit_and_wolf(csv):
     found = answered("auc", csv, "--target", "y", "--model", "lda", "--shrinkage", "auto")
     assert found["classifier"]["shrinkage"] == "auto"

@@ -222,6 +222,7 @@ async function changed() {
   const mine = ++turn;
   $("go").disabled = true;
   complain("report", "");
+  $("stale").hidden = false;
   if ($("target").value || look.classes) say("target", "Looking at the columns ...");
   try {
     await lookAgain(mine);
@@ -269,7 +270,9 @@ function answer(found) {
   verdict.className = `verdict ${found.verdict.replaceAll(" ", "-")}`;
   verdict.querySelector("b").textContent = found.verdict;
   verdict.querySelector("span").textContent = `AUC ${found.auc}. ${found.sentence}`;
+  $("reasons").replaceChildren(...found.reasons.map(reason => element("li", reason)));
   $("positive-words").textContent = found.positive_words;
+  $("stale").hidden = true;
   $("command").textContent = found.command;
   $("lines").textContent = found.lines;
   for (const link of document.querySelectorAll("[data-file]")) {
@@ -308,7 +311,7 @@ for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
 $("target").addEventListener("change", () => { positive = ""; delete chosen[$("target").value]; changed(); });
 $("groups").addEventListener("change", changed);
 $("positive").addEventListener("change", () => { positive = $("positive").value; changed(); });
-$("model").addEventListener("change", () => { $("result").hidden = true; });
+for (const id of ["model", "C", "level", "log"]) $(id).addEventListener("change", () => { $("stale").hidden = false; });
 $("again").addEventListener("click", () => { say("file", `Reading ${fileName} ...`); changed(); });
 $("filter").addEventListener("input", rows);
 $("go").addEventListener("click", make);

@@ -140,11 +140,14 @@ class Tab:
     """A tab of the browser: its folder, its file, and how far the work on it is."""
 
     folder: Path
-    out: Path  # inside of it: where answers are
     name: str = ""
     state: dict[str, Any] = field(default_factory=lambda: dict(IDLE))
     seen: float = field(default_factory=monotonic)
     work: asyncio.Task[None] | None = None
+
+    def place(self, do: str) -> Path:
+        """Where the answer of a kind of work is: looking at columns again leaves the report and its downloads alone."""
+        return self.folder / do
 
     async def stop(self) -> None:
         """End the work, if any."""
@@ -169,7 +172,7 @@ class Tabs:
         if len(self.tabs) >= MOST_TABS:
             await self.close(min(self.tabs, key=lambda key: self.tabs[key].seen))
         key = secrets.token_urlsafe(12)
-        self.tabs[key] = Tab(self.folder / key, self.folder / key / "out")
+        self.tabs[key] = Tab(self.folder / key)
         self.tabs[key].folder.mkdir(mode=0o700)
         return key
 
@@ -202,19 +205,19 @@ class Tabs:
     async def begin(self, tab: Tab, do: str, words: list[str]) -> None:
         """Begin to work for a tab; earlier work for it ends."""
         await tab.stop()
-        shutil.rmtree(tab.out, ignore_errors=True)
-        tab.out.mkdir()
+        shutil.rmtree(tab.place(do), ignore_errors=True)
+        tab.place(do).mkdir()
         tab.state = {"doing": do, "part": "waiting for another tab" if self.room.locked() else "reading the file"}
         tab.work = asyncio.create_task(self._work(tab, {"do": do, "words": words}))
 
     async def _work(self, tab: Tab, task: dict[str, Any]) -> None:
-        complaint = ""
+        complaint, out = "", tab.place(task["do"])
         async with self.room:
             self.fill()
             waiting = self.waiting.pop()
             worker = await waiting
             try:
-                line = {**task, "folder": str(tab.folder / "in"), "out": str(tab.out)}
+                line = {**task, "folder": str(tab.folder / "in"), "out": str(out)}
                 worker.stdin.write(json.dumps(line).encode() + b"\n")  # type: ignore[union-attr]
                 while "code" not in tab.state and (told := await worker.stdout.readline()):  # type: ignore[union-attr]
                     if told.startswith(b"{"):
@@ -228,7 +231,7 @@ class Tabs:
                 else:
                     await _ended(worker)
                     self.fill()
-        tab.state = {**IDLE, **outcome(task["do"], tab.out, tab.state.get("code", 1), complaint)}
+        tab.state = {**IDLE, **outcome(task["do"], out, tab.state.get("code", 1), complaint)}
 
 
 async def _ended(worker: subprocess.Process) -> None:
@@ -341,11 +344,11 @@ async def close(request: Request, tab: Tab) -> Response:
 async def download(request: Request, tab: Tab) -> Response:
     """One of the files that a report comes with; the report itself is shown unless it is asked for as a file."""
     name = request.path_params["name"]
-    if name not in DOWNLOADS or not (tab.out / name).is_file():
+    if name not in DOWNLOADS or not (path := tab.place("report") / name).is_file():
         return said("There is no such file.", 404)
     if name == "report.html" and "save" not in request.query_params:
-        return FileResponse(tab.out / name, headers={"content-security-policy": SHOWN})
-    return FileResponse(tab.out / name, filename=name)
+        return FileResponse(path, headers={"content-security-policy": SHOWN})
+    return FileResponse(path, filename=name)
 
 
 ACTIONS = {"look": begin, "report": begin, "stop": stop, "close": close}

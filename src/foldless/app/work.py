@@ -140,18 +140,20 @@ def report(words: list[str], out: Path) -> None:
     """Write the report, the scores, the table, the model and the Python lines; tell of each part on the way."""
     _tell("reading the file", 0)
     options, search = parsed.main(words, standalone_mode=False)
-    request, steps = read_file(options), iter(range(1, len(CHAPTERS) + 1))
+    keeps = find_spec("skops") is not None  # the fitted classifier, which then knows its columns
+    request, steps = read_file(options, by_name=keeps), iter(range(1, len(CHAPTERS) + 1))
     command = shlex.join(["foldless", "report", *words, "-o", REPORT])
     how = {"command": command, "path": out / REPORT, "search": search}
     page, analysis = made(request, **how, progress=lambda what: _tell(what, next(steps)))
-    Outputs(out / SCORES, out / MODEL if find_spec("skops") else None).write(request, analysis)
+    Outputs(out / SCORES, out / MODEL if keeps else None).write(request, analysis)
     write_atomically(out / TABLE, used_table(request).write_csv().encode())
     lines = python_lines(request, analysis, search)
     write_atomically(out / LINES, lines.encode())
     summary = page.summary()
     area = estimate(*(summary["auc"][key] for key in ("auc", "low", "high")))
     answer = {"auc": area, "sentence": summary["sentence"], "verdict": page.verdict, "command": command, "lines": lines}
-    write_json(out / "report.json", {**answer, "positive_words": request.positive_words.strip()})
+    reasons = [found.text[:1].upper() + found.text[1:] for found in analysis.findings if found.severity != "info"]
+    write_json(out / "report.json", {**answer, "reasons": reasons, "positive_words": request.positive_words.strip()})
 
 
 def _tell(what: str, done: int) -> None:

@@ -213,12 +213,18 @@ def _draw(figure: Any, analysis: fl.Analysis, level: float) -> None:
     fl.ROCPosteriorDisplay.from_posterior(analysis.roc, level=level, ax=right)
 
 
+MOST_CLASSES = 8  # classes whose matrix fits a terminal
 METHODS = {
     "refit": "every row judged by refits that lack it",
     "loo": "every row judged as if it had not been in the fit",
     "loo-surrogate": "every row judged as if it had not been in the fit, by the nearest ridge regression",
 }
-MOST_CLASSES = 8  # classes whose matrix fits a terminal
+
+
+def _how(method: str, request: Request) -> str:
+    """What was done to judge a row, in words; rows of a group are judged together."""
+    words = METHODS[method]
+    return words if request.groups is None else words.replace("every row", "every group of rows", 1)
 
 
 def show(result: dict[str, Any], request: Request) -> None:
@@ -267,7 +273,7 @@ def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str,
         **({} if several else _rate_facts(result)),
         "rows": rows,
         "classifier": request.classifier_words + _encoding(result),
-        "method": f"{result['method']}   ({METHODS[result['method']]})",
+        "method": f"{result['method']}   ({_how(result['method'], request)})",
         **request.table_facts(),
     }
 

@@ -15,6 +15,7 @@ import click
 import numpy as np
 
 from foldless.cli.options import CommandOptions
+from foldless.cli.sets import matching
 from foldless.errors import InputError
 from foldless.tables.block import ColumnLook, look_at_columns
 from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers
@@ -439,11 +440,12 @@ def roles_of(source: Sheet, options: CommandOptions) -> Roles:
             f"Missing option '--target': the column with the classes. {options.file} has {both_ends(source.names)}."
         )
     special = {"--target": target, "--groups": options.groups, "--id": options.id}
-    for name in (*special.values(), *options.drop, *options.keep):
+    dropped = tuple(name for word in options.drop for name in _dropped(word, source.names))
+    for name in (*special.values(), *dropped, *options.keep):
         if name is not None:
             _known(name, source, options.file)
-    _refuse_two_roles(special, options.drop)
-    taken = {*special.values(), *options.drop, ""}
+    _refuse_two_roles(special, dropped)
+    taken = {*special.values(), *dropped, ""}
     features = tuple(name for name in source.names if name not in taken)
     if not features:
         raise InputError(f"{options.file} has no column left to predict '{target}' from.")
@@ -453,6 +455,14 @@ def roles_of(source: Sheet, options: CommandOptions) -> Roles:
         options.sets.refuse_useless(features, source.names)
     unused = tuple(name for name in source.names if name not in (target, *features))
     return Roles(target, options.groups, options.id, features, unused)
+
+
+def _dropped(word: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that a word of --drop means: a name, or names and patterns between commas; as it is if unknown."""
+    if word in names:
+        return (word,)
+    parts = [part.strip() for part in word.split(",")]
+    return tuple(name for part in parts for name in matching((part,), names) or (part,))
 
 
 def _refuse_two_roles(special: dict[str, str | None], drop: tuple[str, ...]) -> None:

@@ -130,7 +130,9 @@ class CommandOptions:
     positive: str | None = option(
         "The positive class; by default by name (case, yes, 1), else the rarer.", metavar="LABEL"
     )
-    drop: tuple[str, ...] = option("A column to leave out; may be given several times.", multiple=True, **COLUMN)
+    drop: tuple[str, ...] = option(
+        "Columns to leave out: names or patterns, with commas between them, or given again.", multiple=True, **COLUMN
+    )
     id: str | None = option("A column that names the rows: left out, and searched for duplicates.", **COLUMN)
     groups: str | None = option("Rows with the same value here belong together: patients, sites, runs.", **COLUMN)
     model: str = option("The classifier.", type=click.Choice(list(CLASSIFIERS)), default="logistic")

@@ -89,9 +89,12 @@ def copies_finding(
     if copies.share == 0:
         return None
     rows = np.flatnonzero(copies.codes == int(np.argmax(np.bincount(copies.codes))))
-    counts = {"equal to another in every column": copies.n_exact, "closer to another than chance allows": copies.n_near}
+    counts = {
+        "repeat an earlier one in every column": copies.n_exact,
+        "come closer to another than chance allows": copies.n_near,
+    }
     example = names.listed_rows(rows.tolist())
-    parts = [f"{n} {'is' if n == 1 else 'are'} {what}" for what, n in counts.items() if n]
+    parts = [f"{n} {what if n > 1 else what.replace(' ', 's ', 1)}" for what, n in counts.items() if n]
     against = f" {copies.n_contradicting} rows have a copy with the other label." if copies.n_contradicting else ""
     effect, fallen = "", 0.0
     if auc is not None and together is not None:

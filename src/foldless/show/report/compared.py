@@ -200,7 +200,13 @@ def _advice(content: dict[str, Any]) -> str:
         return f"The present {now} could not be judged; of {count} values, {brief} = {best['value']:g} is best."
     gain = best["auc"] - present["auc"]
     if gain < LEAST_GAIN:
-        return f"No: of {count} values from its thousandth to its thousandfold, none is better than the present {now}."
+        most = (
+            "" if best["value"] == present["value"] else f" (that of {brief} = {best['value']:g} is {gain:.4f} higher)"
+        )
+        return (
+            f"No: of {count} values from its thousandth to its thousandfold, none has an AUC that exceeds that of the "
+            f"present {now} by {LEAST_GAIN:g}{most}."
+        )
     luck = f"{optimism:.3f}" if optimism >= LEAST_GAIN else "less than 0.001"
     sentence = (
         f"Of {count} values, {brief} = {best['value']:g} has the largest AUC, {words.rate(best['auc'])} against "
