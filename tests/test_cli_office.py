@@ -8,16 +8,16 @@ import pytest
 
 from cli_files import lines, run
 
-RNG = np.random.default_rng(11)
 Y = np.arange(90) % 2
 
 
 def frame():
     """Numbers with gaps, a category, a date, numbers of three decimals, and 'control' and 'case' as 0 and 1."""
-    a = RNG.normal(size=90).round(3) + Y
+    rng = np.random.default_rng(11)
+    a = rng.normal(size=90).round(3) + Y
     a[4] = np.nan
-    town = np.where(RNG.random(90) < 0.5, "Oslo", "Rome")
-    return pd.DataFrame({"a": a, "b": RNG.normal(900, 200, 90).round(3), "n": RNG.integers(0, 9, 90), "town": town})
+    town = np.where(rng.random(90) < 0.5, "Oslo", "Rome")
+    return pd.DataFrame({"a": a, "b": rng.normal(900, 200, 90).round(3), "n": rng.integers(0, 9, 90), "town": town})
 
 
 def answer(path, *options):
