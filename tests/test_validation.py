@@ -351,7 +351,7 @@ def test_the_command_prints_the_table_of_its_json(tmp_path):
         assert line["honest"] == pytest.approx(figure.law.mean, abs=1e-3)
         (printed,) = [row for row in said.splitlines() if row.strip().startswith(line["measure"] + "  ")]
         figures = [line[c] for c in ("apparent", "honest", "optimism", "low", "high")]
-        assert re.findall(r"-?\d+\.\d{3}", printed) == [f"{value:.3f}" for value in figures]
+        assert re.findall(r"-?\d+\.\d{3}", printed) == [f"{value:z.3f}" for value in figures]
     assert run(*call, "--table", "markdown").stdout.startswith("| measure | apparent")
     assert run(*call, "--table", "latex").stdout.startswith(r"\begin{tabular}")
     refused = run(*call, "--model", "ridge")
