@@ -177,7 +177,7 @@ def test_perfect_curve_runs_along_the_corner():
 
 
 def test_operating_point_is_that_of_the_error_posterior(data, model):
-    """Dot at (1 - specificity, sensitivity), bars at their intervals; the labels name the threshold."""
+    """Dot at (1 - specificity, sensitivity), bars at their intervals; the labels name the threshold's probability."""
     X, y, _ = data
     display = fl.ROCPosteriorDisplay.from_estimator(model, X, y, threshold=0.3, level=0.9)
     error = fl.error_posterior(model, X, y, threshold=0.3)
@@ -189,7 +189,8 @@ def test_operating_point_is_that_of_the_error_posterior(data, model):
     assert across.get_segments()[0][:, 0] == pytest.approx([1 - high, 1 - low])
     assert upright.get_segments()[0][:, 1] == pytest.approx(error.sensitivity.interval(0.9))
     texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-    assert texts[1:] == ["counted, each row left out", "90 % band", "at threshold 0.3", "chance"]
+    assert error.probability == pytest.approx(1 / (1 + np.exp(-0.3)))
+    assert texts[1:] == ["counted, each row left out", "90 % band", "at probability 0.5744", "chance"]
 
 
 def test_own_threshold(data, model):
