@@ -110,15 +110,11 @@ class _AsComputed:
         return statistic
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingRows(_AsComputed):
+class _EachOnce:
     """Honest scores as a source; each AUC is computed only once, since several averages share AUCs."""
 
     honest: ClassScores
-    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
-    _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
-    _known_members: dict[Classes, tuple[Ints, Ints]] = field(default_factory=dict)
-    groups = None  # rows of groups are refitted
+    _known: dict[tuple[int, Classes, Classes], Component]
 
     @property
     def codes(self) -> Ints:
@@ -129,6 +125,20 @@ class TrainingRows(_AsComputed):
         if key not in self._known:
             self._known[key] = self._component(*key)
         return self._known[key]
+
+    def _component(self, score: int, first: Classes, second: Classes) -> Component:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows(_EachOnce, _AsComputed):
+    """Honest scores of rows that were removed, as a source."""
+
+    honest: ClassScores
+    _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
+    _known_influence: dict[tuple[int, Classes], float] = field(default_factory=dict)
+    _known_members: dict[Classes, tuple[Ints, Ints]] = field(default_factory=dict)
+    groups = None  # rows of groups are refitted
 
     def _component(self, score: int, first: Classes, second: Classes) -> Component:
         (rows1, places1), (rows0, places0) = self._members(first), self._members(second)
@@ -227,7 +237,7 @@ class TrainingRows(_AsComputed):
 
 
 @dataclass(frozen=True, eq=False)
-class RefittedRows:
+class RefittedRows(_EachOnce):
     """Scores of refits as a source, (K, R, N): rows are compared where one and the same model scored both."""
 
     honest: ClassScores
@@ -236,10 +246,6 @@ class RefittedRows:
     share: float  # of the rows that each model was trained on
     groups: Ints | None = None
     _known: dict[tuple[int, Classes, Classes], Component] = field(default_factory=dict)
-
-    @property
-    def codes(self) -> Ints:
-        return self.honest.codes
 
     @cached_property
     def deviations(self) -> Floats:
@@ -253,12 +259,6 @@ class RefittedRows:
     def agreement(self) -> float:
         """q, the correlation between repeats of a row's scores."""
         return agreement_of(self.deviations)
-
-    def component(self, score: int, first: Classes, second: Classes) -> Component:
-        key = (score, first, second)
-        if key not in self._known:
-            self._known[key] = self._component(*key)
-        return self._known[key]
 
     def _component(self, score: int, first: Classes, second: Classes) -> Component:
         rows = _members(self.codes, first + second)
