@@ -266,6 +266,20 @@ def test_interruption(csv, monkeypatch):
     assert (result.exit_code, result.stderr) == (130, "foldless: interrupted\n")
 
 
+def test_an_interruption_that_a_library_passes_on_as_its_own_error(csv, monkeypatch):
+    """Ctrl-C while a compiled module loads arrives as an ImportError."""
+
+    def interrupted(*args):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as err:
+            raise RuntimeError("initialization failed") from err
+
+    monkeypatch.setattr(files, "TEXT", replace(files.TEXT, read=interrupted))
+    result = run("auc", csv, "--target", "y")
+    assert (result.exit_code, result.stderr) == (130, "foldless: interrupted\n")
+
+
 # ---- foldless demo
 
 NAMES = ("foldless", "5-fold CV", "training rows", "CBAUC, the paper")

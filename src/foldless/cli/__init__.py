@@ -35,6 +35,11 @@ def main() -> None:
 
 def internal_error(err: Exception) -> int:
     """One line about an error of foldless itself; with FOLDLESS_DEBUG=1, Python's traceback."""
+    cause: BaseException | None = err
+    while cause is not None:
+        if isinstance(cause, KeyboardInterrupt):  # Ctrl-C while a compiled module loads is an ImportError
+            return complain("interrupted", 130)
+        cause = cause.__cause__ or cause.__context__
     if os.environ.get("FOLDLESS_DEBUG"):
         raise err
     what = f"{type(err).__name__}: {err}"
