@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-import foldless.analysis
+import foldless.computation
 import foldless.honest.leave_one_out
 
 X, Y = make_classification(60, 6, n_informative=3, flip_y=0.2, random_state=0)
@@ -40,7 +40,7 @@ def calls(monkeypatch):
 
         monkeypatch.setattr(module, name, counted)
 
-    counting(foldless.analysis, "take_apart")
+    counting(foldless.computation, "take_apart")
     counting(foldless.honest.leave_one_out, "remove_rows")
     return counts
 

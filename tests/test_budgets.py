@@ -32,7 +32,7 @@ BUDGETS = {
     "package files": 160,
     # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures
     "studies lines": 8_440,
-    "files entered by auc_posterior": 26,
+    "files entered by auc_posterior": 27,  # an analysis is two of them: its steps, and its questions
     "median function": 8,  # body lines
     "functions of 30 lines and more, in percent": 10,
 }

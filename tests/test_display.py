@@ -239,12 +239,12 @@ def test_an_analysis_is_drawn_as_the_classifier_it_is_of(data, model):
 def test_curve_and_operating_point_are_of_one_analysis(data, model, monkeypatch):
     """The classifier is taken apart once and its rows are removed once."""
     calls = []
-    for name in ("foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"):
+    for name in ("foldless.computation.take_apart", "foldless.honest.leave_one_out.remove_rows"):
         function = pydoc.locate(name)
         monkeypatch.setattr(name, lambda *a, f=function, n=name, **k: calls.append(n) or f(*a, **k))
     shown = fl.ROCPosteriorDisplay.from_estimator(model, *data[:2])
     assert shown.point_ is not None
-    assert sorted(calls) == ["foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"]
+    assert sorted(calls) == ["foldless.computation.take_apart", "foldless.honest.leave_one_out.remove_rows"]
 
 
 # ---- notes and warnings

@@ -19,7 +19,7 @@ ROWS = [
     ["estimate", "validation", "given_scores"],
     ["analysis", "baselines"],
     ["answers"],
-    ["given_weights", "streaming", "measures"],
+    ["computation", "given_weights", "streaming", "measures"],
     ["findings"],
     ["results"],
     ["honest"],

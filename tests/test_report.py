@@ -394,7 +394,7 @@ def test_only_a_logistic_regression_has_odds_ratios(found):
 def calls(monkeypatch):
     """Names of the expensive steps, one entry per call."""
     names = []
-    for place in ("foldless.analysis.take_apart", "foldless.honest.leave_one_out.remove_rows"):
+    for place in ("foldless.computation.take_apart", "foldless.honest.leave_one_out.remove_rows"):
         step = pydoc.locate(place)
         monkeypatch.setattr(place, lambda *a, f=step, **k: names.append(f.__name__) or f(*a, **k))
     return names

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.analysis import Options
+from foldless.computation import Options
 from foldless.honest.design import curvature_at, inverse_lower
 from foldless.honest.newton import Factor
 from foldless.search.candidates import families, l2_strength

@@ -38,8 +38,7 @@ _NAMES = {
     "search.meta": "FoldlessSearch auc_scorer",
     "show.auc": "AUCPosteriorDisplay PairwiseAUCDisplay",
     "show.comparison": "ComparisonDisplay LearningCurveDisplay",
-    "show.decoding": "DecodingDisplay",
-    "show.permutation": "PermutationDisplay",
+    "show.permutation": "DecodingDisplay PermutationDisplay",
     "show.report.run": "Report report",
     "show.roc": "ROCPosteriorDisplay",
     "show.search": "SearchDisplay",
@@ -106,7 +105,7 @@ if TYPE_CHECKING:
     from foldless.show.auc import PairwiseAUCDisplay as PairwiseAUCDisplay
     from foldless.show.comparison import ComparisonDisplay as ComparisonDisplay
     from foldless.show.comparison import LearningCurveDisplay as LearningCurveDisplay
-    from foldless.show.decoding import DecodingDisplay as DecodingDisplay
+    from foldless.show.permutation import DecodingDisplay as DecodingDisplay
     from foldless.show.permutation import PermutationDisplay as PermutationDisplay
     from foldless.show.report.run import Report as Report
     from foldless.show.report.run import report as report

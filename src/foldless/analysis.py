@@ -1,19 +1,12 @@
 """`analyse`: take a classifier apart once, remove its rows once, and answer every question from the `Analysis`.
 
-    options         what was asked
-    view            the classifier taken apart                                   model/
-    leave_one_out   rows removed or refits, their statistic, the posterior       honest/
-    auc, roc, ...   what users ask                                               answers.py, results/
-    diagnosis       checks of data and fit, and the verdict                      findings/
-
-Nothing here emits a Python warning: warnings are data (`Analysis.warnings`), and the public functions of
-`foldless.estimate` emit them.
+The steps are in `foldless.computation`; how each kind of analysis answers is in `foldless.answers`. Nothing here emits
+a Python warning: warnings are data (`Analysis.warnings`), and the public functions of `foldless.estimate` emit them.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,82 +15,27 @@ import numpy as np
 from foldless import checks, words
 from foldless.answers import InSample, OfSeveralClasses, OfTwoClasses, OfWeightsOnStream
 from foldless.checks import Floats
+from foldless.computation import Computation, Options, two_classes_only
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning
 from foldless.findings.diagnosis import diagnosis_of_classes, diagnosis_of_refits, diagnosis_of_two
 from foldless.findings.finding import Diagnosis, Finding, Verdict
-from foldless.findings.naming import Names
-from foldless.findings.rows import quick_notes
 from foldless.given_weights import conjugate_prior
-from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, average, averaged
-from foldless.honest.classes import ClassScores, remove_rows_of_classes
-from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import Refits, Training, refitted_rows
-from foldless.honest.scores import NoClosedForm
-from foldless.honest.statistic import SeparationStatistic
-from foldless.honest.tuning import of_search
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures, NetBenefit
-from foldless.model.pullback import NotMappedBack
-from foldless.model.steps import ends_in_pls, is_estimator, search_in
-from foldless.model.streamed import stream_view
-from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
+from foldless.model.steps import is_estimator
+from foldless.model.view import has_several_classes
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior, HonestScores
 from foldless.results.classes import MulticlassAUCPosterior, refuse_pos_label
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
 from foldless.results.roc import PrecisionRecall, ROCPosterior
-from foldless.tables import is_out_of_core, refuse_stream
-
-
-@dataclass(frozen=True, eq=False)
-class Options:
-    """The parameters that all public functions share; see `auc_posterior`."""
-
-    groups: Any = None
-    sample_weight: Any = None
-    pos_label: Any = None
-    prior: Any = None
-    method: str = "auto"
-    multi_class: str = "ovo"
-    n_jobs: int | None = None
-    progress: Any = None
-    feature_names: Any = None
-    row_names: Any = None
-
-    def __post_init__(self) -> None:
-        checks.known_method(self.method)
-        checks.known_average(self.multi_class)
-
-    @property
-    def keywords(self) -> dict[str, Any]:
-        """The options as keyword arguments of `analyse`."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    @property
-    def in_sample(self) -> bool:
-        """Whether the paper's method was asked for."""
-        return self.method == "in-sample"
-
-    @property
-    def refit(self) -> bool:
-        """Whether refits were asked for by name."""
-        return self.method == "refit"
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """Names of the options that are not left at their defaults."""
-        return tuple(f.name for f in fields(self) if not _is_default(getattr(self, f.name), f.default))
-
-
-def _is_default(value: Any, default: Any) -> bool:
-    return value is default or (isinstance(value, str) and value == default)  # an array has no single ==
+from foldless.tables import is_out_of_core
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Analysis:
+class Analysis(Computation):
     """A fitted classifier and its training rows, analysed once; every answer is computed on first use and kept.
 
     Made by `analyse`, which has an example. `report`, `compare`, `learning_curve` and the displays accept it in place
@@ -111,149 +49,9 @@ class Analysis:
         The other arguments of `analyse`.
     """
 
-    estimator: Any
-    X: Any
-    y: Any
-    options: Options
-
-    # ---- the computation, each step once
-
-    @cached_property
-    def view(self) -> LinearView:
-        """The classifier taken apart."""
-        if is_out_of_core(self.X, self.y):
-            return stream_view(self.estimator, self.X, self.y, pos_label=self.options.pos_label)
-        return take_apart(self.estimator, self.X, self.y, pos_label=self.options.pos_label, several=True)
-
-    @cached_property
-    def training(self) -> Training:
-        """The classifier and its rows, ready to be refitted."""
-        refuse_stream(self.X, self.y, "method 'refit'", on_host=True)
-        o = self.options
-        return Training.of(self.estimator, self.X, self.y, o.pos_label, o.groups, o.sample_weight)
-
-    @property
-    def by_refits(self) -> bool:
-        """Whether the answers come from refits: as asked or, under "auto", as a linear fit has no closed form."""
-        if self.options.method != "auto" or self.several_classes:
-            return self.options.refit
-        if self._only_refits:
-            return True
-        with suppress(EstimatorError):  # for lack of a solution: whoever asks for the answer is told
-            return isinstance(self.leave_one_out, Refits)
-        return False
-
-    @property
-    def in_closed_form(self) -> bool:
-        """Whether rows were left out without refits."""
-        return self.options.groups is None if self.several_classes else not self.by_refits
-
-    @property
-    def rows(self) -> LinearView | Training:
-        """What the answers were computed from: the classifier taken apart, or as it was refitted."""
-        return self.training if self.by_refits else self.two_classes
-
-    @property
-    def several_classes(self) -> bool:
-        """More than two classes."""
-        return not (self.options.refit or self._only_refits) and len(self.view.classes) > 2
-
-    @cached_property
-    def _only_refits(self) -> bool:
-        """Whether "auto" has to refit: PLS-DA, a step that saw y and cannot be mapped back, or one that had better not
-        be kept as fitted to all rows where these are few."""
-        if self.options.method != "auto" or not is_estimator(self.estimator) or is_out_of_core(self.X, self.y):
-            return False
-        if ends_in_pls(self.estimator):
-            return True
-        try:
-            view = self.view
-        except NotMappedBack:
-            return True
-        return bool(view.kept) and len(view.classes) == 2 and view.codes.size < MANY_ROWS
-
-    @property
-    def two_classes(self) -> LinearView:
-        """The view of a classifier of two classes; an error for more."""
-        self.refuse_several_classes("this question")
-        return self.view
-
-    def refuse_several_classes(self, function: str) -> None:
-        """Refuse more than two classes, and tell how to ask `function` about one of them."""
-        if self.several_classes:
-            raise two_classes_only(self.estimator, function)
-
     def refitted(self) -> Analysis:
         """The same question, to be answered by refits."""
         return replace(self, options=replace(self.options, method="refit"))
-
-    @cached_property
-    def leave_one_out(self) -> LeaveOneOut:
-        """Rows removed from the fit of two classes, their statistic, and the posterior of the separation."""
-        if self.options.refit or self._only_refits:
-            return self.refits
-        try:
-            return self._leave_out(self.options.groups)
-        except NoClosedForm:
-            return self.refits
-
-    @cached_property
-    def refits(self) -> Refits:
-        """The classifier refitted without each part of its rows, in the place of rows removed in closed form."""
-        prior = EffectPrior.checked(self.options.prior)
-        return Refits.made(self.training, prior, self.options.n_jobs, self.options.progress)
-
-    def _leave_out(self, groups: Any) -> LeaveOneOut:
-        prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
-        stand_in = self.options.method != "auto" or not is_estimator(self.estimator)
-        loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight, stand_in)
-        search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
-        if search is None:
-            return loo
-        return of_search(loo, search, self.view, prior, self.options.sample_weight)
-
-    @cached_property
-    def class_scores(self) -> ClassScores:
-        """Rows removed from the fit of more than two classes."""
-        if not self.several_classes:
-            raise InputError("class_scores is for more than two classes: use leave_one_out.")
-        if self.options.groups is not None:
-            return self._refitted_rows.honest
-        return remove_rows_of_classes(self.view, sample_weight=self.options.sample_weight)
-
-    @cached_property
-    def _refitted_rows(self) -> RefittedRows:
-        """More than two classes, refitted without each part of the groups."""
-        o, rows = self.options, (self.estimator, self.X, self.y)
-        return refitted_rows(self.view, *rows, o.groups, o.sample_weight, o.n_jobs, o.progress)
-
-    @cached_property
-    def class_rows(self) -> TrainingRows | RefittedRows:
-        """The honest scores of more than two classes, as what their AUCs are computed from."""
-        return TrainingRows(self.class_scores) if self.options.groups is None else self._refitted_rows
-
-    @cached_property
-    def averaged(self) -> tuple[list[Component], SeparationStatistic]:
-        """The AUCs whose mean is the average AUC of more than two classes, and the statistic of that mean."""
-        parts = averaged(self.class_rows, len(self.view.classes), self.options.multi_class)
-        return parts, average(self.class_rows, parts)
-
-    @cached_property
-    def judged_rows(self) -> Judged:
-        """Which rows of more than two classes are classified rightly without having been trained on."""
-        return judged(self.class_scores)
-
-    @cached_property
-    def table_notes(self) -> tuple[str, ...]:
-        """Notes on the table: copies of rows, a column that is the label."""
-        groups = self.class_scores.groups if self.several_classes else self.leave_one_out.removed.groups
-        return quick_notes(self.view if self.several_classes else self.rows, self.names, groups)
-
-    @cached_property
-    def names(self) -> Names:
-        """What columns and rows are called in findings."""
-        estimator = None if self.by_refits else self.estimator
-        return Names(self.X, estimator, self.options.feature_names, self.options.row_names)
 
     @cached_property
     def _answers(self) -> OfTwoClasses | OfSeveralClasses:
@@ -421,7 +219,7 @@ class Analysis:
         if self.by_refits:
             return diagnosis_of_refits(self.training, self.names, lambda: self.refits)
         diagnosis = diagnosis_of_two(
-            self.view, self.names, self.options.groups, lambda: self.leave_one_out, self._leave_out
+            self.view, self.names, self.options.groups, lambda: self.leave_one_out, self.left_out
         )
         return _with_optimism(diagnosis, self.auc, self.warnings) if self.options.in_sample else diagnosis
 
@@ -566,7 +364,7 @@ def analyse(
     if not options.in_sample:
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
-    if options.refit or analysis._only_refits:
+    if options.refit or analysis.only_refits:
         analysis.training  # noqa: B018  # refuses what cannot be refitted
     elif not isinstance(analysis._answers, OfWeightsOnStream):  # its stream may be readable only once
         rows = analysis.view.codes.size
@@ -588,16 +386,6 @@ def analysed(model: Any, X: Any, y: Any, options: Options | None = None, *, clos
     if surplus:
         raise InputError(f"an Analysis has its data and options already: leave {words.listed(surplus)} out.")
     return model
-
-
-def two_classes_only(estimator: Any, function: str) -> EstimatorError:
-    """The error for a question about two classes, with the way to ask it about one class of several."""
-    classes = estimator.classes_.tolist()
-    return EstimatorError(
-        f"{function} is about two classes, and {type(estimator).__name__} was fitted on {len(classes)} "
-        f"({words.listed(classes)}): fit one class against the rest, estimator.fit(X, y == {classes[-1]!r}), and pass "
-        f"y == {classes[-1]!r}. auc_posterior takes more than two classes."
-    )
 
 
 def _refuse_for_several_classes(estimator: Any, X: Any, y: Any, options: Options) -> None:

@@ -1,6 +1,6 @@
 """How each kind of analysis answers: two classes, the in-sample method, weights on a stream, several classes.
 
-Each class reads its answers off what an analysis has computed (`Computed`); `foldless.analysis` chooses among them.
+Each class reads its answers off what an analysis has computed (`Computation`); `foldless.analysis` chooses among them.
 """
 
 from __future__ import annotations
@@ -8,25 +8,21 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
 
 import numpy as np
 
 from foldless import checks
 from foldless.checks import Floats
+from foldless.computation import Computation
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
-from foldless.findings.naming import Names
 from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
-from foldless.honest.accuracy import Judged, judged
-from foldless.honest.class_statistic import RefittedRows, TrainingRows
-from foldless.honest.classes import ClassScores
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.accuracy import judged
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
 from foldless.honest.rates import pair_scores
-from foldless.honest.refits import Refits, Training
+from foldless.honest.refits import Refits
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
 from foldless.model.probabilities import (
@@ -47,42 +43,6 @@ from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, Sha
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 from foldless.tables import is_out_of_core
 
-
-class Computed(Protocol):
-    """What answers are read off: an `Analysis`, as far as they need it."""
-
-    @property
-    def estimator(self) -> Any: ...
-    @property
-    def X(self) -> Any: ...
-    @property
-    def y(self) -> Any: ...
-    @property
-    def options(self) -> Any: ...
-    @property
-    def view(self) -> LinearView: ...
-    @property
-    def training(self) -> Training: ...
-    @property
-    def leave_one_out(self) -> LeaveOneOut: ...
-    @property
-    def class_scores(self) -> ClassScores: ...
-    @property
-    def class_rows(self) -> TrainingRows | RefittedRows: ...
-    @property
-    def judged_rows(self) -> Judged: ...
-    @property
-    def table_notes(self) -> tuple[str, ...]: ...
-    @property
-    def names(self) -> Names: ...
-    @property
-    def by_refits(self) -> bool: ...
-    @property
-    def rows(self) -> LinearView | Training: ...
-    @property
-    def two_classes(self) -> LinearView: ...
-
-
 NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
 
 
@@ -90,7 +50,7 @@ NEITHER = "error_posterior takes a prior and a covariance with method='in-sample
 class OfTwoClasses:
     """Two classes, each row judged as if it had been left out of the fit."""
 
-    analysis: Computed
+    analysis: Computation
 
     @property
     def method(self) -> str:
@@ -306,7 +266,7 @@ class OfWeightsOnStream(InSample):
 class OfSeveralClasses:
     """More than two classes, each row judged as if it had been left out: the average AUC, and accuracies."""
 
-    analysis: Computed
+    analysis: Computation
 
     @property
     def notes(self) -> tuple[str, ...]:

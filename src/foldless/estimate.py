@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar
 
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.answers import NEITHER
+from foldless.computation import Options
 from foldless.errors import InputError, warn_user
 from foldless.findings.finding import Diagnosis
 from foldless.results.accuracy import ClassErrorPosterior

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from foldless import checks, words
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
+from foldless.computation import Options
 from foldless.errors import InputError, warn_user
 from foldless.honest.pairs import Pairs
 from foldless.honest.probabilities import ProbableRows

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foldless.analysis import Options
 from foldless.checks import as_number
 from foldless.comparison.difference import Difference
 from foldless.comparison.joint import Judged, judged
+from foldless.computation import Options
 from foldless.errors import InputError
 from foldless.estimate import Method
 from foldless.results.auc import AUCPosterior, ShownAsCard

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from foldless import words
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.checks import Floats, Ints
 from foldless.comparison.difference import KNOTS, Difference
 from foldless.comparison.in_sample import InSampleJoint, in_sample_joint
@@ -26,6 +26,7 @@ from foldless.comparison.paired import (
     typical_gap,
     wins,
 )
+from foldless.computation import Options
 from foldless.errors import EstimatorError, InputError, OptimismWarning, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior
 from foldless.honest.refits import Refits

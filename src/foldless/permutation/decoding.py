@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from foldless import checks, words
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.baselines.scores import as_count
 from foldless.checks import Floats
+from foldless.computation import Options
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, warn_user
 from foldless.honest.design import Bools
 from foldless.honest.posterior import EffectPrior

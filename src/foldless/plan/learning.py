@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.checks import Floats, as_numbers
+from foldless.computation import Options
 from foldless.errors import EstimatorError, InputError, warn_user
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.statistic import SeparationStatistic

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from foldless import checks, words
-from foldless.analysis import Options
+from foldless.computation import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.honest.classes import LOG_ODDS, log_odds

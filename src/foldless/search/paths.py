@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.checks import Floats
+from foldless.computation import Options
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes

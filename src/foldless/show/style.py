@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
-from foldless.analysis import Analysis, Options, analysed
+from foldless.analysis import Analysis, analysed
 from foldless.cards.drawing import DensityCurve
+from foldless.computation import Options
 from foldless.errors import InputError, warn_user
 from foldless.model.steps import innermost, is_estimator
 

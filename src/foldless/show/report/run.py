@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foldless import words
-from foldless.analysis import Options, analysed
+from foldless.analysis import analysed
 from foldless.cards.drawing import card
+from foldless.computation import Options
 from foldless.errors import InputError
 from foldless.files import refuse_unwritable, write_atomically
 from foldless.show.report import compared, data, manuscript, methods, page, parts, risks
