@@ -30,8 +30,9 @@ BUDGETS = {
     # comparisons and learning curves of more than two classes; PLS-DA on the command line.
     "package lines": 33_630,
     "package files": 160,
-    # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures
-    "studies lines": 8_440,
+    # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures;
+    # given scores of any law
+    "studies lines": 8_570,
     "files entered by auc_posterior": 27,  # an analysis is two of them: its steps, and its questions
     "median function": 8,  # body lines
     "functions of 30 lines and more, in percent": 10,

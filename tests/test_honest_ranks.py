@@ -15,6 +15,7 @@ import foldless as fl
 from data import alternating
 from foldless.honest import normal_scale, rates
 from foldless.honest.class_statistic import HeldOutRows, average
+from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.statistic import (
     Placements,
@@ -76,7 +77,7 @@ def test_error_rates_follow_scores_and_threshold(name, threshold):
         pytest.skip("ranks of the scores say nothing about a threshold between them")
     z, positive = scores()
     one, other = (
-        rates.effects_at((f(z[~positive]), f(z[positive])), (None, None), 0.2, float(f(threshold)))
+        rates.effects_at(NormalScale.of(f(z[~positive]), f(z[positive])), (None, None), 0.2, float(f(threshold)))
         for f in (lambda z: z, INCREASING[name])
     )
     assert one == other
@@ -87,8 +88,7 @@ def test_the_normal_scale_finds_the_ratio_of_spreads(ratio):
     """Skewed by exp, as normal scores had them: means as the AUC says, and the spread of the positive class."""
     rng = np.random.default_rng(0)
     negative, positive = rng.normal(size=3000), 1.5 + ratio * rng.normal(size=3000)
-    scale = normal_scale.NormalScale.of(np.exp(negative), np.exp(positive))
-    found = scale(np.exp(negative)), scale(np.exp(positive))
+    found = NormalScale.of(np.exp(negative), np.exp(positive)).classes
     assert found[0].mean() == pytest.approx(0, abs=0.08)
     assert found[0].std() == pytest.approx(1, abs=0.08)
     assert found[1].mean() == pytest.approx(1.5, abs=0.12)
@@ -105,16 +105,25 @@ def test_ties_count_half():
 # ---- the formula
 
 
-def clumpiness_by_quadrature(auc):
-    """Var(Phi(Z + d)) / (A (1 - A)) for the placement of a positive row with normal score Z + d."""
-    d = np.sqrt(2) * ndtri(auc)
-    second = quad(lambda z: norm.cdf(z + d) ** 2 * norm.pdf(z), -9, 9)[0]
+def clumpiness_by_quadrature(auc, part=0.5):
+    """Var(Phi(s Z + d)) / (A (1 - A)) for the placement of a positive row with normal score s Z + d."""
+    s = np.sqrt(part / (1 - part))
+    d = np.sqrt(1 + s**2) * ndtri(auc)
+    second = quad(lambda z: norm.cdf(s * z + d) ** 2 * norm.pdf(z), -9, 9)[0]
     return (second - auc**2) / (auc * (1 - auc))
 
 
 @pytest.mark.parametrize("auc", [0.5, 0.7, 0.95, 0.998])
-def test_clumpiness_of_normal_classes(auc):
-    assert normal_clumpiness(auc) == pytest.approx(clumpiness_by_quadrature(auc), abs=1e-6)
+@pytest.mark.parametrize("part", [0.5, 0.2, 0.8])
+def test_clumpiness_of_normal_classes(auc, part):
+    assert normal_clumpiness(auc, part) == pytest.approx(clumpiness_by_quadrature(auc, part), abs=1e-6)
+
+
+def test_the_spreads_of_the_classes_show_in_their_ranks():
+    """Positive rows with twice the spread of the negative ones carry four fifths of the variance."""
+    rng = np.random.default_rng(1)
+    found = NormalScale.of(np.exp(rng.normal(size=3000)), np.exp(1.0 + 2.0 * rng.normal(size=3000))).spreads
+    assert found == pytest.approx((0.8, 0.2), abs=0.02)
 
 
 def test_clumpiness_at_chance_is_a_third():
@@ -183,7 +192,7 @@ def smoothed_and_counted(draw, auc, samples=400):
     for k in range(samples):
         positive, negative = draw(np.random.default_rng(k))
         ranks = Pairs(positive, negative).ranks()
-        found[k] = normal_scale.smoothed_auc(positive, negative, ranks), ranks.mean
+        found[k] = normal_scale.smoothed_auc(NormalScale.of(negative, positive), ranks), ranks.mean
     return found - auc
 
 
@@ -212,11 +221,11 @@ def test_where_no_scale_is_normal_pairs_are_counted():
 def test_effects_of_scores_are_derivatives():
     """One score, given a little more weight than the others, moves the AUC of normal classes by its effect."""
     first, second = 1.3 + 0.7 * np.random.default_rng(0).normal(size=30), np.random.default_rng(1).normal(size=20)
-    auc, *effects = normal_scale._normal_auc(first, second)
+    auc, *effects = normal_scale._normal_auc(second, first)
     spread = first.var(ddof=1) + second.var(ddof=1)
     assert auc == pytest.approx(ndtr((first.mean() - second.mean()) / np.sqrt(spread)))
     eps = 1e-6
-    for k, (scores, effect) in enumerate(zip((first, second), effects, strict=True)):
+    for k, (scores, effect) in enumerate(zip((first, second), effects[::-1], strict=True)):
         off = scores[3] - scores.mean()
         mean, variance = scores.mean() + eps * off, scores.var(ddof=1) * (1 - eps) + eps * off**2
         m, v = [first.mean(), second.mean()], [first.var(ddof=1), second.var(ddof=1)]

@@ -112,7 +112,7 @@ def error_posterior_from_scores(
     share = given.n1 / (given.n0 + given.n1)
     if prevalence is not None:
         share = checks.in_open_interval(prevalence, "prevalence")
-    pair = SeparateScales(*rates.effects_at(given.scores, given.groups, 0.0, at, given.scale))
+    pair = SeparateScales(*rates.effects_at(given.scale, given.groups, 0.0, at))
     return ErrorPosterior(pair, at, share, METHOD, given.n0, given.n1, given.notes)
 
 
@@ -161,7 +161,7 @@ class GivenScores:
 
     def curves(self) -> BinormalCurves:
         """The law of the ROC curve."""
-        return BinormalCurves.from_variances(self.effect, *rates.shape(self.scores, self.scale, self.statistic))
+        return BinormalCurves.from_variances(self.effect, *rates.shape(self.scale, self.statistic))
 
 
 def _one_column_per_class(scores: Any) -> bool:

@@ -64,8 +64,10 @@ class LeaveOneOut:
 
     def class_variances(self) -> tuple[float, float, float, float]:
         """(v0, v1, df0, df1) of the honest scores on the normal scale of their ranks."""
-        return rates.shape(rates.pair_scores(self.removed), self._scale, self.statistic)
+        return rates.shape(self._scale, self.statistic)
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold."""
-        return rates.class_effects(self.removed, self.statistic.noise_share, threshold, self._scale)
+        codes, rows = self.removed.groups, (self.removed.rows0, self.removed.rows1)
+        groups = (None, None) if codes is None else (codes[rows[0]], codes[rows[1]])
+        return rates.effects_at(self._scale, groups, self.statistic.noise_share, threshold)

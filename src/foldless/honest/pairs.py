@@ -159,6 +159,12 @@ def pair_differences(
     return np.asarray(diff)
 
 
+def variance(values: Floats) -> float:
+    """With n - 1; for few values NumPy's own takes four times as long."""
+    off = values - values.sum() / values.size
+    return float(off @ off) / (values.size - 1)
+
+
 def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -> Floats:
     """Share of the others below each score; ties count half. Looking up scores in sorted order stays in the cache."""
     among, sought, share = others[order_of_others], scores[order], np.empty(scores.size)

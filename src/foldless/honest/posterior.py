@@ -19,6 +19,7 @@ from foldless.honest.statistic import SeparationStatistic
 from foldless.laws.effect import GridEffect
 
 LOW, HIGH = -4.0, 10.0
+WHOLE, FINE = np.linspace(LOW, HIGH, 701), np.linspace(-8, 8, 801)
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,6 @@ def separation_posterior(statistic: SeparationStatistic, prior: EffectPrior) -> 
 
 def _grid(statistic: SeparationStatistic) -> Floats:
     """Fine where the likelihood varies, coarse over the whole range of the prior."""
-    center = np.clip(statistic.estimate, LOW, HIGH)
-    fine = np.clip(center + statistic.separation_error * np.linspace(-8, 8, 801), LOW, HIGH)
-    return np.unique(np.concatenate([np.linspace(LOW, HIGH, 701), fine]))
+    center = min(max(statistic.estimate, LOW), HIGH)
+    fine = np.clip(center + statistic.separation_error * FINE, LOW, HIGH)
+    return np.unique(np.concatenate([WHOLE, fine]))

@@ -36,40 +36,24 @@ def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
     return scores[removed.rows0], scores[removed.rows1]
 
 
-def class_effects(
-    removed: Removed, noise_share: float, threshold: float, scale: NormalScale
+def effects_at(
+    scale: NormalScale, groups: tuple[Ints | None, Ints | None], noise_share: float, threshold: float
 ) -> tuple[StudentEffect, StudentEffect]:
     """Standardised distances of the negative and the positive class above the threshold."""
-    codes = removed.groups
-    groups = (None, None) if codes is None else (codes[removed.rows0], codes[removed.rows1])
-    return effects_at(pair_scores(removed), groups, noise_share, threshold, scale)
-
-
-def effects_at(
-    scores: tuple[Floats, Floats],
-    groups: tuple[Ints | None, Ints | None],
-    noise_share: float,
-    threshold: float,
-    scale: NormalScale | None = None,
-) -> tuple[StudentEffect, StudentEffect]:
-    """The same from the scores of the negative and the positive class, and the groups of their rows."""
-    scale = NormalScale.of(*scores) if scale is None else scale
-    at = float(scale(np.asarray(threshold)))
-    return (
-        _distance(scale(scores[0]) - at, groups[0], noise_share),
-        _distance(scale(scores[1]) - at, groups[1], noise_share),
+    at = scale(threshold)
+    low, high = (
+        _distance(scores - at, codes, noise_share) for scores, codes in zip(scale.classes, groups, strict=True)
     )
+    return low, high
 
 
-def shape(
-    scores: tuple[Floats, Floats], scale: NormalScale, statistic: SeparationStatistic
-) -> tuple[float, float, float, float]:
+def shape(scale: NormalScale, statistic: SeparationStatistic) -> tuple[float, float, float, float]:
     """(v0, v1, df0, df1): variances of both classes on the normal scale, within a ratio that a curve can show.
 
     Ranks tell less about the ratio of the variances the further the classes are apart: in simulations it varies
     1 + delta^2/3 times as much (in variance) as that of normal scores themselves.
     """
-    v0, v1 = (float(scale(each).var(ddof=1)) for each in scores)
+    v0, v1 = (float(each.var(ddof=1)) for each in scale.classes)
     floor = max(MIN_VARIANCE_RATIO * max(v0, v1), np.finfo(float).tiny)
     less = 1 + statistic.estimate**2 / 3
     return max(v0, floor), max(v1, floor), (statistic.units0 - 1.0) / less, (statistic.units1 - 1.0) / less

@@ -27,6 +27,7 @@ from foldless.honest.classes import checked_weight as checked_class_weight
 from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, statistic_of_refits
 from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
@@ -427,7 +428,7 @@ class Refits(LeaveOneOut):
         codes = np.arange(one.size) if self.removed.groups is None else self.removed.groups
         rows = np.tile(codes[~one], len(scores)), np.tile(codes[one], len(scores))
         by_class = scores[:, ~one].ravel(), scores[:, one].ravel()
-        return rates.effects_at(by_class, rows, self.statistic.noise_share, threshold)
+        return rates.effects_at(NormalScale.of(*by_class), rows, self.statistic.noise_share, threshold)
 
 
 def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Removed:

@@ -8,8 +8,9 @@ order, the AUC is the mean of the placements and its likelihood that of a propor
 
 k is the clumpiness of a class: 1/3 at chance, near 0 for well separated normal classes, 1 if errors are whole rows at
 the wrong end. It shows only in rows that take part in misordered pairs, K = (sum e)^2 / sum e^2 of them with e = 1 - v.
-A guess, worth `GUESS_ROWS` further rows, supplies the rest: the value of normal classes, moved some way towards that at
-chance, since real scores have heavier tails. If all pairs are in order nothing shows, and L ~ A^m with m as guessed.
+A guess, worth `GUESS_ROWS` further rows, supplies the rest: the value of normal classes (for held-out scores with the
+spreads that their ranks show), moved some way towards that at chance, since real scores have heavier tails. If all
+pairs are in order nothing shows, and L ~ A^m with m as guessed.
 
 Training noise: with rho its share of the variance of the scores and r = 1 + rho, 1/m grows by r (1 + rho r sum 1/n).
 The factor r: every pair of rows enters the leave-one-out statistic twice (each tests the model that the other helped
@@ -19,19 +20,21 @@ to train), which doubles the variance of the noise part. The rest was measured w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri, owens_t, xlogy
 
 from foldless.checks import Bools, Floats, Ints
-from foldless.honest.normal_scale import UNSEEN, smoothed_auc
-from foldless.honest.pairs import Effects, Pairs
+from foldless.honest.normal_scale import UNSEEN, NormalScale, smoothed_auc
+from foldless.honest.pairs import Effects, Pairs, variance
 from foldless.honest.removal import Removed
 from foldless.laws.effect import SQRT2
 
 GUESS_ROWS = 10.0  # what the guess of the clumpiness is worth, in rows that show errors
 HEAVY = 0.25  # how far the guess lies from the value of normal classes towards that at chance
 LEAST_REST = 0.1
+EQUAL = (0.5,)  # spreads of classes about which nothing is known
 # Beyond this the statistic no longer tells how far apart the classes are.
 MIN_TAIL = 1e-7
 
@@ -51,19 +54,18 @@ class SeparationStatistic:
     @property
     def estimate(self) -> float:
         """The AUC as a separation: AUC = Phi(delta / sqrt 2)."""
-        return float(SQRT2 * ndtri(np.clip(self.auc, MIN_TAIL, 1 - MIN_TAIL)))
+        return float(SQRT2 * ndtri(_off_the_ends(self.auc, MIN_TAIL)))
 
     @property
     def error(self) -> float:
         """Standard error of the AUC; what one unseen error would make it if all pairs are in order."""
-        a = float(np.clip(self.auc, UNSEEN / (self.trials + 1), 1 - UNSEEN / (self.trials + 1)))
+        a = _off_the_ends(self.auc, UNSEEN / (self.trials + 1))
         return float(np.sqrt(a * (1 - a) / self.trials))
 
     @property
     def separation_error(self) -> float:
         """Standard error of the separation."""
-        a = float(np.clip(self.auc, UNSEEN / (self.trials + 1), 1 - UNSEEN / (self.trials + 1)))
-        return self.error / separation_slope(a)
+        return self.error / separation_slope(_off_the_ends(self.auc, UNSEEN / (self.trials + 1)))
 
     def deviance(self, delta: Floats) -> Floats:
         """D at separations delta."""
@@ -76,6 +78,10 @@ class SeparationStatistic:
         """Signed root of the deviance: how far the estimate lies above delta, in standard errors."""
         above = np.asarray(delta) / SQRT2 <= ndtri(self.auc)
         return np.asarray(np.where(above, 1.0, -1.0) * np.sqrt(self.deviance(delta)))
+
+
+def _off_the_ends(auc: float, least: float) -> float:
+    return min(max(auc, least), 1 - least)
 
 
 def separation_slope(auc: float) -> float:
@@ -95,20 +101,21 @@ class Rows:
     scarcity: float
     noise_share: float
     alike: float = 1.0
+    spreads: tuple[float, ...] = EQUAL
 
     def trials(self, auc: float, seen: Floats, shows: Floats) -> tuple[float, float]:
         """m and its degrees of freedom, from the clumpiness of each class seen in `shows` rows."""
         r = 1 + self.noise_share
-        guess = self.alike * guessed_clumpiness(auc, 2 / self.scarcity / r)
+        guess = self.alike * guessed_clumpiness(auc, 2 / self.scarcity / r, np.array(self.spreads))
         clumps = (shows * seen + GUESS_ROWS * self.with_few_others(guess)) / (shows + GUESS_ROWS)
         parts = self.weights**2 * clumps / self.sizes
         df = parts.sum() ** 2 / np.sum(parts**2 / (GUESS_ROWS - 1 + shows / r))
         # What both rows of a pair have in common stands in the placements of either class: it is counted once.
-        rest = np.clip((1 - 2 * clumps.mean()) / max(1 - 2 * np.mean(1 / self.sizes), LEAST_REST), 0.0, 1.0)
+        rest = min(max((1 - 2 * clumps.mean()) / max(1 - 2 * np.mean(1 / self.sizes), LEAST_REST), 0.0), 1.0)
         inverse = max(parts.sum() - rest * self._per_pair, 0.5 * parts.sum())
         return float(1 / (inverse * r * (1 + self.noise_share * r * self.scarcity))), float(df)
 
-    def with_few_others(self, clumpiness: float) -> Floats:
+    def with_few_others(self, clumpiness: Floats | float) -> Floats:
         """The clumpiness that shows: placements among few rows of other classes vary more than among many."""
         return np.asarray(clumpiness + (1 - 2 * clumpiness) / (self.sizes.sum() - self.sizes))
 
@@ -125,18 +132,22 @@ class Placements:
 
     With two classes both count 1. The average AUC of K classes moves by 2/K of what the mean placement of one class
     does. `groups` holds the group of each row, class by class, if rows are dependent. `alike` is the share of the
-    variance of single placements that is left in these, which are means over several AUCs; 1 for one AUC.
+    variance of single placements that is left in these, which are means over several AUCs; 1 for one AUC. `spreads`
+    holds the part of each class in the variance of the difference between two scores, if it is known; equal if not.
     """
 
     by_class: tuple[Floats, ...]
     weights: tuple[float, ...]
     groups: tuple[Ints, ...] | None = None
     alike: float = 1.0
+    spreads: tuple[float, ...] = EQUAL
 
     @classmethod
-    def of(cls, ranks: Effects, groups: tuple[Ints, Ints] | None = None) -> Placements:
-        """Of two classes."""
-        return cls((ranks.by_row1, ranks.by_row0), (1.0, 1.0), groups)
+    def of(
+        cls, ranks: Effects, groups: tuple[Ints, Ints] | None = None, spreads: tuple[float, ...] = EQUAL
+    ) -> Placements:
+        """Of two classes, the positive one first."""
+        return cls((ranks.by_row1, ranks.by_row0), (1.0, 1.0), groups, spreads=spreads)
 
     @property
     def units(self) -> tuple[int, ...]:
@@ -154,9 +165,9 @@ class Placements:
         """m and its degrees of freedom."""
         shows = np.array([_informative(v, auc) for v in self.by_class])
         own = auc * (1 - auc)
-        seen = np.array([v.var(ddof=1) / own if own > 0 else 0.0 for v in self.by_class])
+        seen = np.array([variance(v) / own if own > 0 else 0.0 for v in self.by_class])
         sizes = np.array([v.size for v in self.by_class])
-        rows = Rows(sizes, np.array(self.weights), self.scarcity, noise_share, self.alike)
+        rows = Rows(sizes, np.array(self.weights), self.scarcity, noise_share, self.alike, self.spreads)
         trials, df = rows.trials(auc, seen, shows)
         if self.groups is None:
             return trials, df
@@ -189,14 +200,14 @@ def _informative(v: Floats, auc: float) -> float:
     return float(errors.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def guessed_clumpiness(auc: float, rows: float) -> float:
+def guessed_clumpiness(auc: float, rows: float, spreads: Floats) -> Floats:
     """The clumpiness expected of a class if `rows` rows of each show this AUC."""
-    return (1 - HEAVY) * normal_clumpiness((auc * rows + UNSEEN) / (rows + 2 * UNSEEN)) + HEAVY / 3
+    return np.asarray((1 - HEAVY) * normal_clumpiness((auc * rows + UNSEEN) / (rows + 2 * UNSEEN), spreads) + HEAVY / 3)
 
 
-def normal_clumpiness(auc: float) -> float:
-    """Var(v) / (A (1 - A)) of two normal classes with equal variances."""
-    return 1 - 2 * float(owens_t(ndtri(auc), 1 / np.sqrt(3))) / (auc * (1 - auc))
+def normal_clumpiness(auc: float, spread: Any = 0.5) -> Any:
+    """Var(v) / (A (1 - A)) of a normal class with this part in the variance of the difference to the other one."""
+    return 1 - 2 * owens_t(ndtri(auc), np.sqrt((1 - spread) / (1 + spread))) / (auc * (1 - auc))
 
 
 def statistic_of_removed(removed: Removed) -> SeparationStatistic:
@@ -229,9 +240,9 @@ def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = N
     """The statistic of held-out scores: no training noise, beside which the gain from smoothing would be lost."""
     ranks = Pairs(scores[positive], scores[~positive]).ranks()
     codes = None if groups is None else (groups[positive], groups[~positive])
-    auc = smoothed_auc(scores[positive], scores[~positive], ranks)
-    statistic = statistic_of_placements(Placements.of(ranks, codes), auc, 0.0)
-    return replace(statistic, pair_auc=ranks.mean)
+    scale = NormalScale.of(scores[~positive], scores[positive])
+    placements = Placements.of(ranks, codes, scale.spreads)
+    return replace(statistic_of_placements(placements, smoothed_auc(scale, ranks), 0.0), pair_auc=ranks.mean)
 
 
 def clustered_square(effects: Floats, groups: Ints) -> float:

@@ -276,17 +276,21 @@ class GridEffect:
     def density(self) -> Floats:
         """Normalised density at the points."""
         p = np.exp(self.log_density - self.log_density.max())
-        return np.asarray(p / np.sum((p[1:] + p[:-1]) * np.diff(self.points) / 2))
+        return np.asarray(p / ((p[1:] + p[:-1]) @ self._gaps / 2))
+
+    @cached_property
+    def _gaps(self) -> Floats:
+        return np.diff(self.points)
 
     @cached_property
     def _weights(self) -> Floats:
         """Weights of the trapezoid rule, times the density."""
-        half_gaps = np.diff(self.points) / 2
+        half_gaps = self._gaps / 2
         return np.asarray((np.append(half_gaps, 0.0) + np.append(0.0, half_gaps)) * self.density)
 
     @cached_property
     def _cumulative(self) -> Floats:
-        steps = np.diff(self.points) * (self.density[1:] + self.density[:-1]) / 2
+        steps = self._gaps * (self.density[1:] + self.density[:-1]) / 2
         total = np.concatenate([[0.0], np.cumsum(steps)])
         return np.asarray(total / total[-1])
 
@@ -340,7 +344,7 @@ class GridEffect:
 
     @cached_property
     def _slope(self) -> Floats:
-        return np.asarray(np.diff(self.density) / np.diff(self.points))
+        return np.asarray(np.diff(self.density) / self._gaps)
 
 
 Effect = StudentEffect | GridEffect

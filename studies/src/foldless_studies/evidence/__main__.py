@@ -129,6 +129,7 @@ PAGES: tuple[Made, ...] = (
     ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
+    Printed("given_scores", ("scores",)),
     Printed("multiclass", ("classes",)),
     Printed("plan", ("auc", "plan")),
     Printed("diagnose", ("findings",), ("50",)),

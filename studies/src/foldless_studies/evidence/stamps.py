@@ -49,6 +49,11 @@ def _in_sample() -> tuple[float, ...]:
     return post.mean, post.sd
 
 
+def _scores() -> tuple[float, ...]:
+    X, y = _rows(60, 8)
+    return tuple(fl.auc_posterior_from_scores(y[k:], X[k:, 0]).interval(0.9)[i] for k in (0, 41) for i in (0, 1))
+
+
 def _refit() -> tuple[float, ...]:
     X, y = _rows(60, 8)
     model = make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression(tol=1e-10))
@@ -89,6 +94,7 @@ def _findings() -> tuple[float, ...]:
 QUESTIONS: dict[str, Callable[[], tuple[float, ...]]] = {
     "auc": _auc,
     "in-sample": _in_sample,
+    "scores": _scores,
     "refit": _refit,
     "compare": _compare,
     "classes": _classes,
