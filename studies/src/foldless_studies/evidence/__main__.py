@@ -130,6 +130,7 @@ PAGES: tuple[Made, ...] = (
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
     Printed("given_scores", ("scores",)),
+    Printed("validation", ("measures",)),
     Printed("multiclass", ("classes",)),
     Printed("plan", ("auc", "plan")),
     Printed("diagnose", ("findings",), ("50",)),

@@ -78,6 +78,13 @@ def _search() -> tuple[float, ...]:
     return found.best_score_, *found.posterior_.interval(0.9)
 
 
+def _measures() -> tuple[float, ...]:
+    X, y = _rows(60, 8)
+    a = fl.analyse(_logistic().fit(X, y), X, y)
+    measures = a.calibration.slope, a.calibration.intercept, a.brier, a.average_precision, a.net_benefit([0.3])
+    return tuple(float(np.squeeze(end)) for each in measures for end in each.interval(0.9))
+
+
 def _plan() -> tuple[float, ...]:
     X, y = _rows(60, 8)
     curve = fl.learning_curve(_logistic().fit(X, y), X, y)
@@ -99,6 +106,7 @@ QUESTIONS: dict[str, Callable[[], tuple[float, ...]]] = {
     "compare": _compare,
     "classes": _classes,
     "search": _search,
+    "measures": _measures,
     "plan": _plan,
     "findings": _findings,
 }
