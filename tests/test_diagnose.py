@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -201,6 +202,40 @@ def test_names_that_do_not_fit_are_refused(names, message):
     X, y = clean(1)
     with pytest.raises(fl.InputError, match=message):
         fl.analyse(RidgeClassifier().fit(X, y), X, y, **names)
+
+
+def near_labels(classes=2):
+    """Noise, and two columns that each alone have an AUC of about 0.985 for the last class; and text, and a gap."""
+    rng = np.random.default_rng(8)
+    y = np.arange(300) % classes
+    frame = pd.DataFrame({name: rng.normal(size=300) for name in ("age", "bmi", "stay", "dose")})
+    frame["stay"] += 3.3 * (y == classes - 1)
+    frame["dose"] -= 3.0 * (y == classes - 1)
+    return frame.assign(sex=rng.choice(["f", "m"], 300)).mask(rng.random((300, 5)) < 0.002), y
+
+
+@pytest.mark.parametrize("method", ["loo", "refit"])
+def test_columns_that_are_nearly_the_label_are_a_caution_by_name(method):
+    """Both of them, with the question that decides; also where the classifier is refitted to text and gaps."""
+    X, y = near_labels()
+    encode = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), ["age", "bmi", "stay", "dose"]), (OneHotEncoder(), ["sex"]),
+        verbose_feature_names_out=False,
+    )  # fmt: skip
+    a = fl.analyse(make_pipeline(encode, LogisticRegression()).fit(X, y), X, y, method=method)
+    found = a.diagnosis.find("leak")
+    assert 0.98 <= found.value < 0.99
+    assert found.severity == a.verdict == "caution"
+    assert all(f"'{name}'" in found.text for name in ("stay", "dose"))
+    assert "'age'" not in found.text
+    assert "right only if it is known before the outcome is" in found.text
+
+
+def test_a_column_that_is_nearly_one_of_three_classes_names_the_class():
+    X, y = near_labels(classes=3)
+    X = X[["age", "bmi", "stay", "dose"]].fillna(0.0)
+    found = fl.diagnose(LogisticRegression().fit(X, y), X, y).find("leak")
+    assert "alone tells class 2 from nearly all other rows" in found.text
 
 
 def test_the_best_of_many_useless_columns_is_no_leak():

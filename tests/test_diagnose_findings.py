@@ -77,17 +77,21 @@ def test_perfect_order():
 # ---- columns
 
 
+def figures_of(view):
+    return columns.column_figures(view.X, view.labels.positive, view.w)
+
+
 def test_column_figures_against_other_software():
     """AUC by scikit-learn, skewness by scipy, t by hand."""
     X, y = data(3, N=50, P=4)
     X[:, 2] = np.exp(X[:, 2])
     X[:, 3] = np.round(X[:, 3])
-    figures = columns.column_figures(take_apart(np.ones(4), X, y))
+    figures = figures_of(take_apart(np.ones(4), X, y))
     assert figures.auc == pytest.approx([roc_auc_score(y, c) for c in X.T])
     within = X - np.where(y[:, None] == 1, X[y == 1].mean(axis=0), X[y == 0].mean(axis=0))
     assert figures.deviate == pytest.approx(skewtest(within).statistic, rel=1e-9)
     assert figures.carried == pytest.approx(X.std(axis=0) / X.std(axis=0).sum())
-    sparse_figures = columns.column_figures(take_apart(np.ones(4), sparse.csr_matrix(X), y))
+    sparse_figures = figures_of(take_apart(np.ones(4), sparse.csr_matrix(X), y))
     assert sparse_figures.deviate == pytest.approx(figures.deviate)
 
 
@@ -95,19 +99,19 @@ def test_figures_do_not_depend_on_blocks(monkeypatch):
     """Column by column or all at once; a subset of columns is the one that weighs most."""
     X, y = data(1, P=9)
     view = take_apart(np.arange(1.0, 10.0), X, y)
-    whole = columns.column_figures(view)
+    whole = figures_of(view)
     monkeypatch.setattr(columns, "BLOCK", 1)
-    assert np.array_equal(columns.column_figures(view).auc, whole.auc)
+    assert np.array_equal(figures_of(view).auc, whole.auc)
     monkeypatch.setattr(columns, "MAX_COLUMNS", 2)
     heavy = np.argsort(-np.abs(view.w) * X.std(axis=0))[:2]
-    assert np.array_equal(columns.column_figures(view).index, np.sort(heavy))
+    assert np.array_equal(figures_of(view).index, np.sort(heavy))
 
 
 def test_two_valued_columns_have_no_tails():
     """A rare 0/1 column is skewed, and no log would help."""
     X, y = data(0)
     rare = (np.arange(60) % 12 == 0).astype(float)
-    figures = columns.column_figures(take_apart(np.ones(7), np.column_stack([X, rare]), y))
+    figures = figures_of(take_apart(np.ones(7), np.column_stack([X, rare]), y))
     assert figures.two_valued.tolist() == [False] * 6 + [True]
     assert figures.skewness[-1] == 0
 

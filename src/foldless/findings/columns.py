@@ -71,8 +71,9 @@ CHANCE = 1e-3  # accepted probability that this many columns are skewed by chanc
 # cure (an exponential law has 2, a log-normal one with sigma 1 has 6).
 SKEWED, STRONGLY = 3.3, 1.5
 SKEWED_SHARE, CARRIED = 0.1, 0.5  # of the columns, and of the score
-# AUC of a single column that gives the label away, and the probability that one of many useless columns reaches it.
-LEAK, LEAK_OF_TWO_VALUES, LEAK_CHANCE = 0.99, 0.95, 1e-3
+# AUC of a single column that may give the label away, and that of a copy of it; the probability that one of many
+# useless columns reaches it. Of 43 real sets of two classes, one has such a column that is honest.
+LEAK, LEAK_OF_TWO_VALUES, COPY, LEAK_CHANCE = 0.98, 0.95, 0.99, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +97,15 @@ def column_findings(figures: ColumnFigures, view: LinearView, names: Names) -> t
     return present(heavy_tails(figures, view, names), chosen_with_y(figures), many_columns(view.X.shape))
 
 
-def column_figures(view: LinearView) -> ColumnFigures:
-    """Figures of all columns, or of those with the largest share of the score where there are very many."""
-    positive = view.labels.positive
-    negative, other = feature_moments(view.X, positive)
-    load = np.abs(view.w) * np.sqrt((negative + other).scatter / positive.size)
+def column_figures(X: Any, positive: Bools, w: Floats | None = None) -> ColumnFigures:
+    """Figures of all columns, or of those with the largest share of the score where there are very many.
+
+    Without weights the columns share alike.
+    """
+    negative, other = feature_moments(X, positive)
+    load = np.sqrt((negative + other).scatter / positive.size) * np.abs(w) if w is not None else np.ones(X.shape[1])
     index = np.sort(np.argsort(-load, kind="stable")[:MAX_COLUMNS])
-    rows, X = np.arange(positive.size), view.X
+    rows = np.arange(positive.size)
     if rows.size > MAX_ROWS:
         rows = np.sort(np.random.default_rng(SEED).permutation(rows.size)[:MAX_ROWS])
         X = X[rows]
@@ -110,7 +113,7 @@ def column_figures(view: LinearView) -> ColumnFigures:
     auc, skewness, deviate, t, two = (np.concatenate(values) for values in zip(*parts, strict=True))
     carried = load[index] / max(float(load.sum()), np.finfo(float).tiny)
     n1 = int(positive[rows].sum())
-    return ColumnFigures(index, auc, skewness, deviate, t, carried, two, view.w.size, rows.size - n1, n1)
+    return ColumnFigures(index, auc, skewness, deviate, t, carried, two, load.size, rows.size - n1, n1)
 
 
 def heavy_tails(figures: ColumnFigures, view: LinearView, names: Names) -> Finding | None:
@@ -216,24 +219,29 @@ def normal_skewness(skew: Floats, n: int) -> Floats:
     return np.asarray(np.arcsinh(y / np.sqrt(2 / (w2 - 1))) / np.sqrt(np.log(np.sqrt(w2))))
 
 
-def leak(figures: ColumnFigures, view: LinearView, names: Names) -> Finding | None:
-    """A single column that ranks nearly all pairs correctly: perhaps a consequence of the label, not a predictor."""
+def leak(figures: ColumnFigures, X: Any, names: Names, label: Any = None) -> Finding | None:
+    """A single column that ranks nearly all pairs correctly: perhaps a consequence of the label, not a predictor.
+
+    `label` is the class that is told from all others, where there are more than two.
+    """
     alone = np.maximum(figures.auc, 1 - figures.auc)
     bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
     suspects = np.flatnonzero(alone >= bound)
     if suspects.size == 0 or _by_chance(figures) > LEAK_CHANCE:
         return None
-    best = int(suspects[np.argmax(alone[suspects])])
-    copy = bool(figures.two_valued[best] and alone[best] >= LEAK)
-    more = f" (and {suspects.size - 1} more)" if suspects.size > 1 else ""
-    name = names.column(int(figures.index[best]), view.X)
-    fact = "is the label, written another way" if copy else "alone orders nearly all pairs of rows"
+    best, *others = suspects[np.argsort(-alone[suspects], kind="stable")].tolist()
+    copy = bool(figures.two_valued[best] and alone[best] >= COPY)
+    fact = "orders nearly all pairs of rows" if label is None else f"tells class {label!r} from nearly all other rows"
+    fact = "is the label, written another way" if copy else f"alone {fact}"
+    more = f", and that of {len(others)} more{names.columns(figures.index[others].tolist(), X)}" if others else ""
+    more += f" at least {alone[others[-1]]:.3f}" if others else ""
+    ask = "" if copy else " That is right only if it is known before the outcome is."
     return Finding(
         "leak",
         "severe" if copy else "caution",
-        f"{name}{more} {fact}: its AUC without any classifier is {alone[best]:.3f}.",
-        "Ask whether it is known before the outcome is. If not, drop it and fit again; if it is, you hardly need the "
-        "other columns.",
+        f"{names.column(int(figures.index[best]), X)} {fact}: its AUC without any classifier is {alone[best]:.3f}"
+        f"{more}.{ask}",
+        "If it is not known before the outcome is, drop it and fit again; if it is, you hardly need the other columns.",
         float(alone[best]),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from foldless import checks
@@ -10,7 +11,7 @@ from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, label_column, leak, many_columns
 from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
-from foldless.findings.naming import Names
+from foldless.findings.naming import Names, steps_before_y
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import auc_of, few_groups, few_rows, score_findings
 from foldless.honest.classes import ClassScores
@@ -36,7 +37,7 @@ def diagnosis_of_two(
         return _of_stream(view, leave_one_out(), names)
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
-    sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view)
+    sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view.X, view.labels.positive, view.w)
     copies = find_copies(view.X, sketch, codes)
     loo, refusal = _answered(leave_one_out)
     about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
@@ -52,7 +53,7 @@ def diagnosis_of_two(
         few_groups(codes),
         _about_copies(view, copies, names, auc, codes, regrouped),
         neighbours_alike(sketch) if groups is None else None,
-        leak(figures, view, names),
+        leak(figures, view.X, names),
         *column_findings(figures, view, names),
         *about_scores,
     )
@@ -65,18 +66,30 @@ def diagnosis_of_refits(training: Training, names: Names, refits: Callable[[], R
     auc = None if loo is None else auc_of(loo, training.labels.n0, training.labels.n1)
     about_scores = () if loo is None or auc is None else score_findings(loo, auc, names)
     shape = training.y.size, getattr(training.estimator, "n_features_in_", 0)
-    if training.X is None:
+    X, names = _as_numbers(training, names)
+    if X is None:
         return _diagnosis((refusal, NOT_NUMBERS, *about_scores), auc, shape, None)
-    checks.sane_size(training.X)
-    sketch = Sketch.of(training.X, training.labels.positive)
-    copies = find_copies(training.X, sketch, training.groups)
+    checks.sane_size(X)
+    positive, groups = training.labels.positive, training.groups
+    sketch = Sketch.of(X, positive)
+    copies = find_copies(X, sketch, groups)
     about_table = (
-        few_groups(training.groups),
+        few_groups(groups),
         copies_finding(copies, names),
-        neighbours_alike(sketch) if training.groups is None else None,
-        label_column(training.X, training.codes, names),
+        neighbours_alike(sketch) if groups is None else None,
+        label_column(X, training.codes, names) or leak(column_figures(X, positive), X, names),
     )
-    return _diagnosis((refusal, *about_table, *about_scores), auc, training.X.shape, copies)
+    return _diagnosis((refusal, *about_table, *about_scores), auc, X.shape, copies)
+
+
+def _as_numbers(training: Training, names: Names) -> tuple[Any, Names]:
+    """The table, or what the steps that never saw y make of it; None if neither is numbers. And its names."""
+    if training.X is not None:
+        return training.X, names
+    table = training.table
+    for _, step in steps_before_y(training.estimator):
+        table = step.transform(table)
+    return replace(training, table=table).X, replace(names, estimator=training.estimator)
 
 
 NOT_NUMBERS = Finding(
@@ -100,10 +113,10 @@ def diagnosis_of_classes(
     sketch = Sketch.of(view.X, view.codes)
     copies = find_copies(view.X, sketch, groups)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
-    figures = [(column_figures(each), each) for each in per_class]
+    figures = [(column_figures(each.X, each.labels.positive, each.w), each) for each in per_class]
     about_columns = (
         label_column(view.X, view.codes, names),
-        *(leak(f, each, names) for f, each in figures),
+        *(leak(f, view.X, names, label) for (f, _), label in zip(figures, view.classes, strict=True)),
         *(finding for f, each in figures for finding in column_findings(f, each, names)),
     )
     findings = (
