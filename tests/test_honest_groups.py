@@ -10,6 +10,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 import foldless as fl
 from data import alternating, gaussian
 from foldless.errors import InputError
+from foldless.honest.design import MAX_LEVERAGE
+from foldless.honest.groups import _inverse_slack
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import balanced, pair_auc, refit_scores, removed
@@ -138,3 +140,17 @@ def test_groups_whose_deviations_cancel_leave_a_variance():
     post = fl.auc_posterior_from_scores([1, 1, 0, 0, 0, 1], [0.0, 0, 1, 0, 0, 1], groups=[1, 0, 1, 0, 1, 1])
     assert 0 < post.mean < 1
     assert post.sd > 0
+
+
+@pytest.mark.parametrize("size", [3, 40])
+def test_a_group_with_more_rows_than_columns_is_inverted_in_the_space_of_its_columns(size):
+    """The same matrix as by the eigenvalues of the whole block, the largest of which is cut."""
+    rng = np.random.default_rng(size)
+    B = rng.normal(size=(2, size, 4)) / np.sqrt(5 * size)
+    B[1] *= 4  # a group that determines its own scores
+    root, G = np.sqrt(rng.uniform(0.5, 1, size=(2, size))), B @ B.transpose(0, 2, 1)
+    leverage = root[:, :, None] * G * root[:, None, :]
+    values, vectors = np.linalg.eigh(leverage)
+    assert values[1].max() > MAX_LEVERAGE
+    expected = (vectors / (1 - np.minimum(values, MAX_LEVERAGE))[:, None, :]) @ vectors.transpose(0, 2, 1)
+    assert _inverse_slack(G, root, B) == pytest.approx(expected, rel=1e-9, abs=1e-9)

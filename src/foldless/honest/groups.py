@@ -48,7 +48,7 @@ def group_shifts(model: LocalModel, codes: Ints) -> tuple[Floats, Floats]:
     """z_i without the group of row i, minus z_i, and u_i; both of shape (N,)."""
     out, slopes = np.empty(len(codes)), np.empty(len(codes))
     for bucket in buckets(model, codes):
-        u = _removed_slopes(bucket.G, model.D[bucket.rows], model.g[bucket.rows])
+        u = _removed_slopes(model, bucket.rows, bucket.G, model.g)
         out[bucket.rows], slopes[bucket.rows] = np.einsum("bij,bj->bi", bucket.G, u), u
     return out, slopes
 
@@ -64,7 +64,7 @@ def group_pair_shifts(model: LocalModel, codes: Ints, typical: Floats) -> tuple[
     for bucket in prepared:
         for code, rows, G in zip(bucket.codes, bucket.rows, bucket.G, strict=True):
             T[rows], S[code] = _without_each_other(model, rows, G, prepared, reach)
-            u = _removed_slopes(G, model.D[rows], model.g[rows])
+            u = _removed_slopes(model, rows, G, model.g)
             T[rows, code], S[code, code] = G @ u, reach[rows] @ u
     return T, S
 
@@ -89,7 +89,7 @@ def _without_each_other(
     """Shifts of the rows of one group (rows, groups), and of the typical row, without that group and each other one."""
     reach = model.B @ model.B[rows].T
     root = np.sqrt(model.D[rows])
-    core = root[:, None] * _inverse_slack(Gaa, root) * root
+    core = root[:, None] * _inverse_slack(Gaa, root, model.B[rows]) * root
     first = model.g[rows] + core @ (Gaa @ model.g[rows])
     shift = reach @ first
     g = model.g + model.D * shift
@@ -98,7 +98,7 @@ def _without_each_other(
     for bucket in prepared:
         reached = reach[bucket.rows]
         G = bucket.G + reached @ core @ reached.transpose(0, 2, 1)
-        u = _removed_slopes(G, model.D[bucket.rows], g[bucket.rows])
+        u = _removed_slopes(model, bucket.rows, G, g)
         back = np.einsum("bmi,bm->ib", reached, u)
         out[:, bucket.codes] = shift[rows, None] + back + Gaa @ core @ back
         felt = typical_reach[bucket.rows] + reached @ (core @ typical_reach[rows])
@@ -106,24 +106,29 @@ def _without_each_other(
     return out, typical
 
 
-def _removed_slopes(G: Floats, D: Floats, g: Floats, inverse: Floats | None = None) -> Floats:
-    """u = (I - D G)^-1 g = g + R (I - R G R)^-1 R G g, for one block or a stack of them."""
-    root = np.sqrt(D)
-    inverse = _inverse_slack(G, root) if inverse is None else inverse
-    inner = root * np.einsum("...ij,...j->...i", G, g)
-    return np.asarray(g + root * np.einsum("...ij,...j->...i", inverse, inner))
+def _removed_slopes(model: LocalModel, rows: Ints, G: Floats, g: Floats, inverse: Floats | None = None) -> Floats:
+    """u = (I - D G)^-1 g = g + R (I - R G R)^-1 R G g of these rows, for one block or a stack of them."""
+    root = np.sqrt(model.D[rows])
+    inverse = _inverse_slack(G, root, model.B[rows]) if inverse is None else inverse
+    inner = root * np.einsum("...ij,...j->...i", G, g[rows])
+    return np.asarray(g[rows] + root * np.einsum("...ij,...j->...i", inverse, inner))
 
 
-def _inverse_slack(G: Floats, root: Floats) -> Floats:
-    """(I - R G R)^-1 with the eigenvalues of R G R kept below one."""
+def _inverse_slack(G: Floats, root: Floats, B: Floats) -> Floats:
+    """(I - R G R)^-1 with the eigenvalues of R G R kept below one; the columns of B span those of G."""
     if G.shape[-1] == 1:  # most groups, if only some rows are repeated
         return np.asarray(1.0 / (1.0 - np.minimum(root[..., None] ** 2 * G, MAX_LEVERAGE)))
-    leverage = root[..., :, None] * G * root[..., None, :]
-    if np.trace(leverage, axis1=-2, axis2=-1).max(initial=0.0) < PLAIN:  # which bounds the eigenvalues: none is cut
-        return np.asarray(np.linalg.inv(np.eye(G.shape[-1]) - leverage))  # three times as fast
-    values, vectors = np.linalg.eigh(leverage)
-    slack = 1.0 - np.minimum(values, MAX_LEVERAGE)
-    return np.asarray((vectors / slack[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+    leverage, every = root[..., :, None] * G * root[..., None, :], np.eye(G.shape[-1])
+    if B.shape[-1] < G.shape[-1]:  # a large group of few columns: all eigenvalues but so many are 0
+        Q = np.linalg.qr(root[..., None] * B)[0]
+        values, vectors = np.linalg.eigh(np.swapaxes(Q, -1, -2) @ leverage @ Q)
+        vectors = Q @ vectors
+    elif np.trace(leverage, axis1=-2, axis2=-1).max(initial=0.0) < PLAIN:  # bounds the eigenvalues: none is cut
+        return np.asarray(np.linalg.inv(every - leverage))  # three times as fast
+    else:
+        values, vectors = np.linalg.eigh(leverage)
+    gain = 1.0 / (1.0 - np.minimum(values, MAX_LEVERAGE)) - 1.0
+    return np.asarray(every + (vectors * gain[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
 # ---- What a scaler adds: the correction of `foldless.honest.scaling`, with one or two groups as the set of rows.
@@ -157,8 +162,8 @@ def own_corrections(model: LocalModel, tables: Sequence[tuple[Columns, Units]], 
 def _of_sets(model: LocalModel, tables: Sequence[tuple[Columns, Units]], sets: Ints, units: Ints) -> Floats:
     """-m_S E w_S for sets of rows (b, s), which make up the groups `units` (b, 1 or 2)."""
     G, D = model.B[sets] @ model.B[sets].transpose(0, 2, 1), model.D[sets]
-    inverse = _inverse_slack(G, np.sqrt(D))
-    u, total = _removed_slopes(G, D, model.g[sets], inverse), np.zeros(sets.shape)
+    inverse = _inverse_slack(G, np.sqrt(D), model.B[sets])
+    u, total = _removed_slopes(model, sets, G, model.g, inverse), np.zeros(sets.shape)
     for columns, held in tables:
         M = columns.M[sets]
         m = _without_group(G, D, M, inverse)
