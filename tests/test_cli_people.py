@@ -114,6 +114,30 @@ def test_subjects_are_taken_for_groups_by_their_name(tmp_path):
     assert independent["high"] - independent["low"] < named["high"] - named["low"]
 
 
+@pytest.mark.parametrize(("command", "more"), [("auc", []), ("compare", ["--models", "logistic,lda"])])
+def test_a_choice_of_columns_is_as_a_file_of_them_and_its_subjects(tmp_path, command, more):
+    """The subjects are found, although their column is not among those that were asked for."""
+    table = {"patient" if name == "number" else name: column for name, column in visits().items()}
+    whole = answer(written(tmp_path, **table), "--columns", "m[01],sex", *more, command=command)
+    fewer = {name: column for name, column in table.items() if name not in ("m2", "m3")}
+    part = answer(written(tmp_path, **fewer), *more, command=command)
+    assert whole == part
+    assert whole["n_features"] == 3
+    assert whole["groups"] == "patient"
+
+
+def test_columns_that_a_command_cannot_use_are_refused(tmp_path):
+    path = written(tmp_path, a=RNG.normal(size=40).round(3), b=RNG.normal(size=40).round(3), y=np.arange(40) % 2)
+    assert "--columns: 'y' is the target" in run("auc", path, "--target", "y", "--columns", "a,y").stderr
+    assert "did you mean 'a'?" in run("report", path, "--target", "y", "--columns", "aa").stderr
+    model = tmp_path / "m.skops"
+    answer(path, "--columns", "b", "--save-model", model)
+    assert answer(path, "--model-file", model)["n_features"] == 1
+    for command, more in {"auc": [], "compare": ["--models", "lda"]}.items():
+        refused = run(command, path, "--target", "y", *more, "--model-file", model, "--columns", "a")
+        assert (refused.exit_code, "--columns does not go with --model-file" in refused.stderr) == (2, True)
+
+
 def test_subjects_are_found_beside_a_saved_model(tmp_path):
     """The model does not take their column, so it is not among those that are prepared; its rows still depend."""
     table = {"patient" if name == "number" else name: column for name, column in visits().items()}
@@ -341,3 +365,20 @@ def test_findings_name_columns_and_rows(tmp_path):
         assert expected.capitalize()[:12] in text
         assert "(for example 'P010', 'P050')" in text
         assert "numbered from 0" not in text
+
+
+def test_rows_without_names_are_counted_from_1_as_in_the_file(tmp_path):
+    """Also where a row without a class is left out; in the terminal, on the page and in the table of scores."""
+    y = (np.arange(80) % 2).astype(object)
+    y[3] = ""
+    rows = {name: RNG.normal(size=80).round(4) for name in "abcd"}
+    for column in rows.values():
+        column[50] = column[10]
+    path, page, scores = written(tmp_path, **rows, y=y), tmp_path / "page.html", tmp_path / "scores.csv"
+    notes = " ".join(answer(path, "--scores", scores)["notes"])
+    assert "(for example 11, 51)" in notes
+    assert "rows go by their number in the file, from 1; the header line is not counted" in notes
+    assert scores.read_text().splitlines()[50].startswith("51,")
+    run("report", path, "--target", "y", "-o", page, "--no-search")
+    assert "(for example 11, 51)" in page.read_text()
+    assert "ows go by their number in the file, from 1" in page.read_text()

@@ -213,8 +213,8 @@ def test_added_columns_with_other_classifiers(csv, model):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--columns", "a"), "--columns and --and-columns go together"),
-        (("--and-columns", "a"), "--columns and --and-columns go together"),
+        (("--columns", "a"), "Missing option '--models', or --columns and --and-columns"),
+        (("--and-columns", "a"), "--and-columns needs --columns"),
         ((), "Missing option '--models', or --columns and --and-columns"),
         (("--columns", "aa", "--and-columns", "b"), "has no column 'aa': did you mean 'a'?"),
         (("--columns", "a", "--and-columns", "bio_*"), "--and-columns: no column to predict from matches 'bio_*'"),

@@ -16,10 +16,9 @@ from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
-from foldless.cli.sets import ColumnSets, as_words
+from foldless.cli.sets import as_words
 
 Models = list[tuple[str, float | None]]
-Words = tuple[str, ...] | None
 SAME_RANKING = (
     "Both rank all rows alike, so their AUCs on new rows are the same; the two estimates differ by estimation noise "
     "only."
@@ -80,17 +79,10 @@ def difference(ctx: click.Context, param: click.Parameter, value: float) -> floa
     "pls=3 (components), forest=500 (trees).",
 )
 @click.option(
-    "--columns",
-    metavar="LIST",
-    callback=as_words,
-    help="Columns of a first model: a text file with one name on each line, or names and patterns such as 'bio_*', "
-    "separated by commas.",
-)
-@click.option(
     "--and-columns",
     metavar="LIST",
     callback=as_words,
-    help="Columns that a second model has in addition: does it get better by them?",
+    help="Columns that a second model has in addition to --columns: does it get better by them?",
 )
 @click.option(
     "--rope", type=float, default=0.0, show_default=True, callback=difference, help="AUCs this close count as equal."
@@ -103,8 +95,7 @@ def compare(
     /,
     options: CommandOptions,
     models: Models | None,
-    columns: Words,
-    and_columns: Words,
+    and_columns: tuple[str, ...] | None,
     rope: float,
     model_file: Path | None,
     out: Path | None,
@@ -119,10 +110,11 @@ def compare(
     with them.
     """
     path = picture.writable_path(out)
-    sets = _sets(ctx, options, columns, and_columns)
-    if sets is None:
+    if and_columns is None:
         _refuse_too_few(ctx, models, model_file)
-    request = read_file(replace(options, sets=sets), load_model(model_file))
+    else:
+        _refuse_others(ctx, options)
+    request = read_file(replace(options, added=and_columns or ()), load_model(model_file))
     result, pair = answer(request, models or [], rope)
 
     def draw(figure: Any) -> None:
@@ -134,6 +126,8 @@ def compare(
 
 def _refuse_too_few(ctx: click.Context, models: Models | None, model_file: Path | None) -> None:
     refuse_given(ctx, ["model"], "is for one classifier: name them all in --models.")
+    if model_file is not None:
+        refuse_given(ctx, ["columns"], "does not go with --model-file, which has its own columns.")
     if models is None:
         raise click.UsageError("Missing option '--models', or --columns and --and-columns.")
     if len(models) + (model_file is not None) < 2:
@@ -141,14 +135,11 @@ def _refuse_too_few(ctx: click.Context, models: Models | None, model_file: Path 
         raise click.BadParameter(what, param_hint="'--models'")
 
 
-def _sets(ctx: click.Context, options: CommandOptions, first: Words, added: Words) -> ColumnSets | None:
-    if first is None and added is None:
-        return None
+def _refuse_others(ctx: click.Context, options: CommandOptions) -> None:
     refuse_given(ctx, ["models", "model_file"], "does not go with --and-columns: name one classifier with --model.")
     refuse_wrong_strength(ctx, options)
-    if first is None or added is None:
-        raise click.UsageError("--columns and --and-columns go together: what a first model has, what a second adds.")
-    return ColumnSets(first, added)
+    if options.columns is None:
+        raise click.UsageError("--and-columns needs --columns: what a first model has, and what a second adds.")
 
 
 def answer(request: Request, models: Models, rope: float) -> tuple[dict[str, Any], Any]:
@@ -283,12 +274,12 @@ def disagreement(result: dict[str, Any]) -> str | None:
 def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     pair = result["first_two"]
     versus = "with against without" if "gain" in result else "first against second"
-    facts = {versus: f"better with probability {pair['prob_a_better']:.3f}"}
+    facts = {versus: f"better with probability {words.rate(pair['prob_a_better'])}"}
     if pair["alike"]:
         facts[versus] = "the same ranks"
     elif pair["rope"]:
-        facts[versus] = f"better by more than {pair['rope']:g} with probability {pair['prob_a_better']:.3f}"
-        facts[f"equal within {pair['rope']:g}"] = f"{pair['prob_rope']:.3f}"
+        facts[versus] = f"better by more than {pair['rope']:g} with probability {words.rate(pair['prob_a_better'])}"
+        facts[f"equal within {pair['rope']:g}"] = words.rate(pair["prob_rope"])
     more = {"columns": request.columns_words}
     if "gain" in result:
         more = {"columns": words.listed(result["columns"]), "added": words.listed(result["added_columns"])}

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from foldless.cli.models import CLASSIFIERS, PARTS, TREES
-from foldless.cli.sets import ColumnSets
+from foldless.cli.sets import ColumnSets, as_words
 from foldless.tables.files.sheet import Hints
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " ", r"\t": "\t"}
@@ -130,6 +130,12 @@ class CommandOptions:
     positive: str | None = option(
         "The positive class; by default by name (case, yes, 1), else the rarer.", metavar="LABEL"
     )
+    columns: tuple[str, ...] | None = option(
+        "The only columns to predict from: names or patterns such as 'bio_*', with commas between them, or a text file "
+        "with one on each line.",
+        metavar="LIST",
+        callback=as_words,
+    )
     drop: tuple[str, ...] = option(
         "Columns to leave out: names or patterns, with commas between them, or given again.", multiple=True, **COLUMN
     )
@@ -163,7 +169,12 @@ class CommandOptions:
     seed: int = option("Random seed of solvers and folds.", type=click.IntRange(0, 2**32 - 1), default=0)
     level: float = option("Level of the intervals.", default=0.95, **SHARE)
     as_json: bool = option(flag="--json", **JSON)
-    sets: ColumnSets | None = None  # the only columns to predict from, where a command compares two sets
+    added: tuple[str, ...] = ()  # further columns that a second model has, where a command compares the two
+
+    @property
+    def sets(self) -> ColumnSets | None:
+        """The only columns to predict from, where they were named."""
+        return None if self.columns is None else ColumnSets(self.columns, self.added)
 
     @property
     def hints(self) -> Hints:

@@ -101,12 +101,13 @@ def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report,
     analysis = request.judged(model, method)
     if analysis.options.pos_label != request.positive:  # PLS regression
         prepared.append(f"The classes are numbers here: 1 is “{request.classes[1]}”, 0 is “{request.classes[0]}”.")
+    numbering = request.numbering(analysis.findings)
     page = fl.report(
         analysis,
         level=request.options.level,
         feature_names=request.features,
         data_name=request.options.file.name,
-        notes=[f"The file was read as: {request.read_as}.", *prepared, *request.notes, *warned],
+        notes=[f"The file was read as: {request.read_as}.", *prepared, *request.notes, *warned, *numbering],
         seed=request.options.seed,
         **how,
     )

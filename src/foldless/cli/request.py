@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,7 +27,7 @@ from foldless.tables.files import sheet
 from foldless.words import counted, listed
 
 MISSING_WORD = "(missing)"
-OWN_STEPS = ("model", "C", "shrinkage", "standardize", "log", "impute", "one_hot", "strict", "keep")
+OWN_STEPS = ("columns", "model", "C", "shrinkage", "standardize", "log", "impute", "one_hot", "strict", "keep")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Request:
     @property
     def columns_of_sets(self) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
         """The columns of a first model and those that a second adds, where these are to be compared."""
-        if self.options.sets is None:
+        if self.options.sets is None or not self.options.added:
             return None
         first, added = self.options.sets.split(self.features)
         if not (first and added):
@@ -179,7 +179,8 @@ class Request:
     def judged(self, model: Any = None, method: str = "auto") -> fl.Analysis:
         """The analysis of the fitted classifier, or of a given one."""
         model = self.fitted() if model is None else model
-        names = {"feature_names": self.features, "row_names": self.row_names}
+        rows = self.row_numbers if self.row_names is None else self.row_names
+        names = {"feature_names": self.features, "row_names": rows}
         y, positive = self._targets(model)
         how = {**names, **self.how, "pos_label": positive}
         return fl.analyse(model, self.X, y, method=method_for(method, model), **how)
@@ -198,6 +199,11 @@ class Request:
         """The notes of the reading and further ones, each once."""
         return list(dict.fromkeys([*self.notes, *(note for notes in more for note in notes)]))
 
+    def numbering(self, findings: Iterable[fl.Finding]) -> list[str]:
+        """How rows in these findings are counted, where they have no names."""
+        numbered = self.row_names is None and any(finding.name in ("copies", "outliers") for finding in findings)
+        return ["rows go by their number in the file, from 1; the header line is not counted."] * numbered
+
     def doubts(self, analysis: fl.Analysis, *more: Any) -> dict[str, Any]:
         """The verdict on an answer, its findings, and all notes: a finding takes the place of a note on the same."""
         findings = [finding for finding in analysis.findings if finding.level > 0]
@@ -209,7 +215,7 @@ class Request:
         return {
             "verdict": analysis.verdict,
             "findings": [finding.summary() for finding in analysis.findings],
-            "notes": [*new, *notes],
+            "notes": [*new, *notes, *self.numbering(findings)],
         }
 
     def class_counts(self, n_positive: int, n_negative: int) -> str:
@@ -288,7 +294,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
         row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
     notes += columns.notes_on_numbers(loaded, look, features)
-    by_name |= options.sets is not None or (saved is not None and saved.names is not None)
+    by_name |= bool(options.added) or (saved is not None and saved.names is not None)
     framed = loaded.texts or ready.indicated or by_name
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)

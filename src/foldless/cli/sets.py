@@ -18,7 +18,7 @@ class ColumnSets:
     """Names and patterns of the columns of a first model, and of those that a second one has in addition."""
 
     first: tuple[str, ...]
-    added: tuple[str, ...]
+    added: tuple[str, ...] = ()
 
     def split(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns of the first set and those that the second adds to it, in the order of `names`.
@@ -38,7 +38,7 @@ class ColumnSets:
                 if not matching((word,), features):
                     known = f"the columns are {both_ends(features)}"
                     raise InputError(f"{option}: no column to predict from matches '{word}'; {known}.")
-        if not self.split(features)[1]:
+        if self.added and not self.split(features)[1]:
             raise InputError("--and-columns adds nothing: all of its columns are among --columns already.")
 
 

@@ -37,6 +37,7 @@ IN_MEMORY = {
     "na": "empty those cells in the files first",
     "censored": "turn limits into numbers in the files first",
     "strict": "blocks are always read so",
+    "columns": "leave the others out with --drop",
     "keep": "every column is kept that is not dropped",
     "one_hot": "turn words into numbers in the files first, or leave them out with --drop",
 }
