@@ -90,7 +90,7 @@ def test_from_a_wrong_file_to_the_report(browser, program, files):
     browser.look(1280)
     browser.open(program.url)
     browser.choose_file("#file", files / "picture.csv")
-    assert shown(browser, "file-alert").startswith("picture.csv is not a text file: expected a table as CSV")
+    assert shown(browser, "file-alert").startswith("picture.csv is not a table as CSV")
     browser.choose_file("#file", files / "two.xlsx")
     browser.wait_for("document.getElementById('file-alert').innerText.endsWith('choose one with --sheet.')")
     browser.evaluate("document.getElementById('sheet').value = 'b'; document.getElementById('again').click()")

@@ -189,7 +189,7 @@ BAD_FILES = {
     "blank lines": (b"\n\n \n", "is empty"),
     "header only": (b"a,b,y\n", "has a header but no rows"),
     "binary": (bytes(range(256)) * 4, "not a text file"),
-    "png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "not a text file"),
+    "png": (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "it is a picture"),
     "ragged": (b"a,y\n1,0\n2,1,7\n", "cannot be read as a table"),
     "duplicate names": (b"a,a,y\n1,2,0\n3,4,1\n", "more than one column named 'a'"),
     "one class": (table(np.ones(N, int)).encode(), "one class only (1)"),

@@ -29,7 +29,7 @@ import foldless as fl
 from data import alternating
 from foldless.show.report import data, manuscript, methods, page, risks
 from foldless.show.report.compared import comparison_part, grid_around, search_part
-from foldless.show.report.data import data_part, features_part, odds_part
+from foldless.show.report.data import MOST_ODDS, data_part, features_part, odds_part
 from foldless.show.report.methods import written
 from foldless.show.report.parts import Case, rates_part, roc_part
 from foldless.show.validation import DecisionCurveDisplay
@@ -377,6 +377,25 @@ def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penali
     assert odds["age"] == pytest.approx(np.exp(np.array([w[0], w[0] - reach, w[0] + reach]) / sd), rel=1e-4)
     apart, reach = w[3] - w[1], ndtri(0.95) * np.sqrt(V[3, 3] + V[1, 1] - 2 * V[1, 3])
     assert odds["site_c against site_a"] == pytest.approx(np.exp([apart, apart - reach, apart + reach]), rel=1e-4)
+
+
+def test_levels_are_compared_with_a_known_one_and_missing_ones_are_explained():
+    rng = np.random.default_rng(3)
+    b = np.arange(90) % 2
+    table = pl.DataFrame({"site": rng.choice(["(missing)", "a", "b"], 90), "age": rng.normal(size=90) + b})
+    before = make_column_transformer((OneHotEncoder(), ["site"]), remainder="passthrough")
+    model = make_pipeline(before, LogisticRegression()).fit(table, b)
+    report = fl.report(model, table, b, search=False)
+    names = [row["name"] for row in report.summary()["odds"]["rows"]]
+    assert names == ["site_(missing) against site_a", "site_b against site_a", "age"]
+    assert "“(missing)” stands for rows without a value" in report.html
+
+
+def test_a_page_without_odds_ratios_says_why():
+    rng = np.random.default_rng(3)
+    A, b = rng.normal(size=(80, MOST_ODDS + 1)), np.arange(80) % 2
+    html = fl.report(LogisticRegression().fit(A, b), A, b, search=False).html
+    assert "Odds ratios are shown for at most 60 columns, dense and without weights of rows; here are 61." in html
 
 
 def test_only_a_logistic_regression_has_odds_ratios(found):
@@ -733,8 +752,8 @@ def test_progress_names_every_part():
     """A callable is told what is being made."""
     told = []
     fl.report(MODEL, X, Y, search=False, progress=told.append)
-    assert len(told) == 15
-    assert told[0] == "AUC and its posterior"
+    assert len(told) == 16
+    assert (told[0], told[-1]) == ("AUC and its posterior", "pictures and page")
 
 
 # ---- small pieces

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module, resources
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +142,11 @@ def report(words: list[str], out: Path) -> None:
     _tell("reading the file", 0)
     options, search = parsed.main(words, standalone_mode=False)
     keeps = find_spec("skops") is not None  # the fitted classifier, which then knows its columns
-    request, steps = read_file(options, by_name=keeps), iter(range(1, len(CHAPTERS) + 1))
+    request, steps = read_file(options, by_name=keeps), count(1)
     command = shlex.join(["foldless", "report", *words, "-o", REPORT])
     how = {"command": command, "path": out / REPORT, "search": search}
     page, analysis = made(request, **how, progress=lambda what: _tell(what, next(steps)))
+    _tell("files to download", next(steps))
     Outputs(out / SCORES, out / MODEL if keeps else None).write(request, analysis)
     write_atomically(out / TABLE, used_table(request).write_csv().encode())
     lines = python_lines(request, analysis, search)
@@ -152,12 +154,13 @@ def report(words: list[str], out: Path) -> None:
     summary = page.summary()
     area = estimate(*(summary["auc"][key] for key in ("auc", "low", "high")))
     answer = {"auc": area, "sentence": summary["sentence"], "verdict": page.verdict, "command": command, "lines": lines}
-    reasons = [found.text[:1].upper() + found.text[1:] for found in analysis.findings if found.severity != "info"]
+    found = [finding for finding in analysis.findings if finding.severity != "info"]
+    reasons = [text[:1].upper() + text[1:] for text in [*(each.text for each in found), *request.numbering(found)]]
     write_json(out / "report.json", {**answer, "reasons": reasons, "positive_words": request.positive_words.strip()})
 
 
 def _tell(what: str, done: int) -> None:
-    print(json.dumps({"part": what, "done": done, "of": len(CHAPTERS)}), flush=True)
+    print(json.dumps({"part": what, "done": done, "of": len(CHAPTERS) + 3}), flush=True)
 
 
 def used_table(request: Request) -> Any:

@@ -95,6 +95,7 @@ def free_name(file: Path) -> Path:
 
 def made(request: Request, method: str = "auto", **how: Any) -> tuple[fl.Report, fl.Analysis]:
     """The report on a request and the analysis behind it; `how` has the further arguments of `foldless.report`."""
+    (how.get("progress") or str)("fit, and each row judged without it")
     with console.gathered_warnings() as warned:
         model = request.fitted()
     prepared = [f"The table was prepared: {request.prepared}."] * bool(request.prepared)

@@ -112,6 +112,7 @@ def _entry(view: LinearView, name: str, weights: Floats, share: float) -> dict[s
 # ---- Odds ratios of a logistic regression, per unit of the columns of X.
 
 MOST_ODDS = 60
+NO_LEVEL = ("_(missing)", "_nan", "_None")  # levels of rows without a value: nothing is compared with them
 LARGEST_LOG = 700.0  # beyond it, the exponential is infinite, which JSON cannot say
 
 
@@ -122,9 +123,8 @@ def odds_part(case: Case) -> Part:
     if view is None or known is None or not known.name.startswith("logistic regression"):
         return Part.skipped("Odds ratios are those of a logistic regression.")
     if view.X.shape[1] > MOST_ODDS or checks.is_sparse(view.X) or np.ptp(known.loss.weight) > 0:
-        return Part.skipped(
-            f"Odds ratios are shown for at most {MOST_ODDS} columns, dense and without weights of rows."
-        )
+        what = f"at most {MOST_ODDS} columns, dense and without weights of rows; here are {view.X.shape[1]:,}"
+        return Part.skipped(f"Odds ratios are shown for {what}.")
     Z = np.asarray(view.X, dtype=np.float64)
     contrasts, names = _contrasts(case, Z)
     spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
@@ -144,13 +144,15 @@ def _covariance(known: Objective, C: float | None, Z: Floats) -> Floats:
 
 
 def _contrasts(case: Case, Z: Floats) -> tuple[Floats, list[str]]:
-    """What to multiply the weights by: units of X, and levels against the first of their column, which is left out."""
+    """What to multiply the weights by: units of X, and levels against the first known one of their column."""
     steps = steps_before_y(case.analysis.estimator)
     names, table = _carried(case.names, case.analysis.X, steps, Z.shape[1]), as_table(case.analysis.X)
     given = case.names or [_numbered(k) for k in range(table.shape[1])]
     units = np.diag([_unit_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)])
     labels = [shortened(name.rpartition("__")[2]) for name in names]
-    first = {k: group[0] for group in _levels(steps) if _is_one_hot(Z[:, group[0] : group[-1] + 1]) for k in group[1:]}
+    groups = [group for group in _levels(steps) if _is_one_hot(Z[:, group[0] : group[-1] + 1])]
+    bases = [next((k for k in group if not labels[k].endswith(NO_LEVEL)), group[0]) for group in groups]
+    first = {k: base for group, base in zip(groups, bases, strict=True) for k in group if k != base}
     for k, reference in first.items():
         units[k, reference] = -1.0
         labels[k] = f"{labels[k]} against {labels[reference]}"

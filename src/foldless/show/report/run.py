@@ -170,7 +170,7 @@ def report(
     search : bool
         Whether to search over the penalty, the slowest part.
     progress : callable, optional
-        Called with the name of each part before it is made.
+        Called with the name of each part before it is made, and before the pictures are drawn.
     figures : str or path, optional
         A folder for all figures of the page, each as SVG and as PDF, with captions; it is made where there is none.
     tables : str or path, optional
@@ -206,6 +206,8 @@ def report(
     made, doubts = _made(case, progress)
     contents = {name: part.content for name, part in made.items()}
     pictures = {name: picture for part in made.values() for name, picture in part.pictures.items()}
+    if progress is not None:
+        progress("pictures and page")
     where_from = methods.origin(case, command, data_name, title)
     summary = plain(methods.around(contents, where_from, [*own_notes, *doubts]))
     summary["methods"] = plain(methods.paragraphs(summary))

@@ -61,13 +61,16 @@ TEXT = Kind(read=_read_text, hints=("sep", "encoding", *MARKS))
 GZIP = Kind((b"\x1f\x8b",), (".gz",), partial(_read_text, packed=True), TEXT.hints, growth=4)
 PARQUET = Kind((b"PAR1",), parquet.SUFFIXES, binary.read_parquet, growth=3)
 ARCHIVE = Kind(suffixes=(".npz",), read=binary.read_archive)  # a zip file, distinguished from others by its suffix
-ZIP = Kind((b"PK\x03\x04", b"PK\x05\x06"), advice="unpack it first")
+ZIP = Kind((b"PK\x03\x04", b"PK\x05\x06"), advice="unpack it first, or save its table as CSV")
+PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")
+PICTURE = Kind(PICTURES, advice="it is a picture; name the file with the numbers, one line per row")
+PDF = Kind((b"%PDF",), advice="it is a PDF; save the table behind it as CSV or Excel")
 ARRAY = Kind((b"\x93NUMPY",), advice="it holds one array without labels: save both with numpy.savez(file, X=X, y=y)")
 OLD_EXCEL, OLD_STATA = (b"\xd0\xcf\x11\xe0",), tuple(bytes(v) for v in product((0x71, 0x72, 0x73), (1, 2)))
 EXCEL = Kind(OLD_EXCEL, (".xlsx", ".xls", ".xlsm", ".ods"), _read_office, ("sheet", *MARKS), growth=10)
 SPSS = Kind((b"$FL2", b"$FL3"), (".sav", ".zsav"), _read_office, MARKS, growth=10)
 STATA = Kind((b"<stata_d", *OLD_STATA), (".dta",), _read_office, MARKS, growth=10)
-KINDS = (GZIP, PARQUET, ARCHIVE, ZIP, ARRAY, EXCEL, SPSS, STATA)
+KINDS = (GZIP, PARQUET, ARCHIVE, ZIP, ARRAY, EXCEL, SPSS, STATA, PICTURE, PDF)
 
 
 @contextmanager
