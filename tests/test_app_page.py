@@ -77,6 +77,10 @@ def choose(browser, name, value):
     )
 
 
+def hidden(browser, *names):
+    return [browser.evaluate(f"!!document.getElementById('{name}').closest('[hidden]')") for name in names]
+
+
 def text(browser, name):
     return browser.evaluate(f"document.getElementById('{name}').innerText")
 
@@ -102,9 +106,11 @@ def test_from_a_wrong_file_to_the_report(browser, program, files):
     assert text(browser, "file-status") == f"patients.csv: {N} rows, 5 columns."
     assert SCRIPT in text(browser, "columns")
     assert browser.evaluate("document.getElementById('go').disabled")
+    assert hidden(browser, "positive", "groups", "model", "go", "sheet") == [True] * 5  # until there is an outcome
     browser.evaluate("document.getElementById('target').focus()")
     browser.press("y", 89, "y")  # chosen as a user of the keyboard does
     browser.wait_for("!document.getElementById('go').disabled")
+    assert hidden(browser, "positive", "groups", "go", "sheet") == [False, False, False, True]  # a sheet is Excel's
     assert "30 “ill”" in text(browser, "target-status")
     assert "patient, as found by the program" in text(browser, "groups")
     assert "'patient' taken for one subject" in text(browser, "prepared")

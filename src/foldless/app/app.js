@@ -4,13 +4,15 @@
 const $ = id => document.getElementById(id);
 const ENDED = "The program has ended: start it again, and open the address that it prints.";
 const LOST = "This tab is not known any more: load the page again.";
+const NO_C = ["lda", "pls", "forest", "boosting"];  // kinds of models without this setting
+const BINARY = ["xlsx", "xls", "xlsm", "ods", "sav", "zsav", "dta", "parquet", "pq", "npz"];  // other endings: text
 const POLL = 300, BEAT = 2000, MOST_ROWS = 200, FILTER_FROM = 25;
 const ROLES = {
-  "": "as the program decides", keep: "feature, certainly (--keep)", drop: "left out (--drop)",
-  id: "name of the row (--id)",
+  "": "as the program decides", keep: "predict from it all the same (--keep)", drop: "leave it out (--drop)",
+  id: "it names the rows (--id)",
 };
 const SAID = {
-  feature: "feature", target: "what to predict", groups: "subject", id: "name of the row",
+  feature: "predicts the outcome", target: "the outcome", groups: "tells patients apart", id: "names the rows",
 };
 
 let tab = null, most = Infinity, columns = [], look = {}, ended = false, turn = 0, chosen = {}, positive = "", fileName = "";
@@ -95,6 +97,8 @@ async function take(file) {
   try {
     if (!tab) ({tab, most} = await post("tabs"));
     ({name: fileName} = await ask(`tabs/${tab}/file?name=${encodeURIComponent(file.name)}`, {method: "PUT", body: file}));
+    const ending = file.name.split(".").pop().toLowerCase(), kind = BINARY.includes(ending) ? ending : "text";
+    for (const field of document.querySelectorAll("[data-kinds]")) field.hidden = !field.dataset.kinds.includes(kind);
     $("reading").hidden = false;
     await lookAgain(mine);
   } catch (error) {
@@ -151,7 +155,7 @@ function choices() {
     if (role === "id") told.id = name;
     else if (role && name !== told.target && name !== told.groups) (told[role] ??= []).push(name);
   }
-  if (told.model === "lda" || told.model === "forest" || told.model === "boosting") delete told.C;
+  if (NO_C.includes(told.model)) delete told.C;
   return told;
 }
 
@@ -161,13 +165,13 @@ function show() {
   const names = [...columns.filter(few), ...columns.filter(c => !few(c))].map(c => [c.name, c.name]);
   fill($("target"), [["", "choose a column"], ...names], target);
   const found = Object.keys(look.roles || {}).find(name => look.roles[name] === "groups");
-  const alone = found && found !== $("groups").value ? `${found}, as found by the program` : "each row is a subject of its own";
+  const alone = found && found !== $("groups").value ? `${found}, as found by the program` : "no, one row each";
   fill($("groups"), [["", alone], ...columns.map(c => [c.name, c.name])], $("groups").value);
   if (!$("model").options.length) fill($("model"), look.models, "logistic");
   const classes = look.classes || [], two = classes.length === 2;
-  fill($("positive"), two ? classes.map(([label, n]) => [label, `${label} (${counted(n, "row")})`]) : [["", target ? "-" : "choose a column first"]],
-    two ? look.positive : "");
-  $("positive").disabled = !two;
+  fill($("positive"), two ? classes.map(([label, n]) => [label, `${label} (${counted(n, "row")})`]) : [], two ? look.positive : "");
+  $("positive-field").hidden = !two;
+  $("groups-field").hidden = $("last").hidden = !target;
   $("read-as").textContent = `Read as: ${look.read_as}.`;
   complain("target", look.problem || "");
   say("target", look.classes ? told() : "");
@@ -197,7 +201,8 @@ function row(column) {
   if (column.shown?.length) holds.append(element("small", column.shown.join(", ")));
   const count = (label, n) => element("td", n === undefined ? "" : n.toLocaleString("en"), {class: "n", "data-label": label});
   const used = element("td");
-  if (column.name === $("target").value || column.name === $("groups").value) used.append(SAID[role] || "-");
+  if (!$("target").value) used.append("");  // nothing to decide yet
+  else if (column.name === $("target").value || column.name === $("groups").value) used.append(SAID[role] || "-");
   else used.append(roleOf(column, role, reason));
   if (look.classes && !role) line.className = "unused";
   line.append(element("th", column.name || "(no name)", {scope: "row"}), holds, count("Missing", column.missing),
@@ -207,7 +212,7 @@ function row(column) {
 
 function roleOf(column, role, reason) {
   const select = element("select", undefined, {"aria-label": `Use of ${column.name}`});
-  const decided = look.classes ? SAID[role] || `left out${reason ? `: ${reason}` : ""}` : "feature, if it can be used";
+  const decided = look.classes ? SAID[role] || `left out${reason ? `: ${reason}` : ""}` : ROLES[""];
   fill(select, Object.entries({...ROLES, "": chosen[column.name] ? ROLES[""] : decided}), chosen[column.name] || "");
   select.addEventListener("change", () => {
     for (const [name, other] of Object.entries(chosen)) if (other === "id" && select.value === "id") delete chosen[name];
@@ -311,7 +316,10 @@ for (const name of ["dragenter", "dragover", "dragleave", "drop"]) {
 $("target").addEventListener("change", () => { positive = ""; delete chosen[$("target").value]; changed(); });
 $("groups").addEventListener("change", changed);
 $("positive").addEventListener("change", () => { positive = $("positive").value; changed(); });
-for (const id of ["model", "C", "level", "log"]) $(id).addEventListener("change", () => { $("stale").hidden = false; });
+for (const id of ["model", "C", "level", "log"]) $(id).addEventListener("change", () => {
+  $("stale").hidden = false;
+  $("C-field").hidden = NO_C.includes($("model").value);
+});
 $("again").addEventListener("click", () => { say("file", `Reading ${fileName} ...`); changed(); });
 $("filter").addEventListener("input", rows);
 $("go").addEventListener("click", make);
