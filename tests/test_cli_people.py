@@ -114,6 +114,22 @@ def test_subjects_are_taken_for_groups_by_their_name(tmp_path):
     assert independent["high"] - independent["low"] < named["high"] - named["low"]
 
 
+def test_one_class_against_all_others(tmp_path):
+    """The way out of every question for two classes; as with a column of two classes, with its subjects."""
+    table = {"patient" if name == "number" else name: column for name, column in visits().items()}
+    stage = np.repeat(np.arange(60) % 3, 3)
+    path = written(tmp_path, **{**table, "y": stage})
+    refused = run("validate", path, "--target", "y")
+    assert (refused.exit_code, "one class against all others, such as --positive 0" in refused.stderr) == (2, True)
+    one = answer(path, "--positive", "2.0")
+    assert "class '2' against all others, as --positive says" in one["prepared"]
+    assert answer(path, "--positive", "2", command="validate")["n_positive"] == 60
+    (tmp_path / "two").mkdir()
+    two = answer(written(tmp_path / "two", **{**table, "y": np.where(stage == 2, "2", "not 2")}), "--positive", "2")
+    figures = ("auc", "low", "high", "positive", "negative", "groups", "n_positive", "sensitivity")
+    assert {name: one[name] for name in figures} == {name: two[name] for name in figures}
+
+
 @pytest.mark.parametrize(("command", "more"), [("auc", []), ("compare", ["--models", "logistic,lda"])])
 def test_a_choice_of_columns_is_as_a_file_of_them_and_its_subjects(tmp_path, command, more):
     """The subjects are found, although their column is not among those that were asked for."""

@@ -147,7 +147,8 @@ auc silent.csv {T} --groups nr_of_record_x                        | 0 | 90 value
 auc silent.csv {T} --drop nr_of_record_x                          | 0 | Verdict: (caution|do not use)
 auc sites.csv {T} --groups site                                   | 0 | 3 groups: so few decide nothing
 auc three.csv {T}                                                 | 0 | two of its 3 classes apart
-auc three.csv {T} --positive 1                                    | 2 | is for two classes
+auc three.csv {T} --positive 1                                    | 0 | tells '1' from 'not 1' with an AUC of
+permute three.csv {T} --positive 2 --permutations 99              | 0 | class '2' against all others
 auc genes.csv {T} --model ridge --C 0.01                          | 0 | ridge classifier, alpha = 100
 auc heart.csv {T} --model lda --shrinkage auto                    | 0 | linear discriminant analysis, shrinkage = auto
 auc heart.csv {T} --model svm --C 0.1                             | 0 | linear support vector machine

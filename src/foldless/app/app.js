@@ -169,8 +169,11 @@ function show() {
   fill($("groups"), [["", alone], ...columns.map(c => [c.name, c.name])], $("groups").value);
   if (!$("model").options.length) fill($("model"), look.models, "logistic");
   const classes = look.classes || [], two = classes.length === 2;
-  fill($("positive"), two ? classes.map(([label, n]) => [label, `${label} (${counted(n, "row")})`]) : [], two ? look.positive : "");
-  $("positive-field").hidden = !two;
+  if (!classes.some(([label]) => positive && label === `not ${positive}`)) {  // else one of several was chosen here
+    const labels = classes.map(([label, n]) => [label, `${label} (${counted(n, "row")})${two ? "" : " against all others"}`]);
+    fill($("positive"), two ? labels : [["", "all of them, two at a time"], ...labels], two ? look.positive : "");
+  }
+  $("positive-field").hidden = !classes.length;
   $("groups-field").hidden = $("last").hidden = !target;
   $("read-as").textContent = `Read as: ${look.read_as}.`;
   complain("target", look.problem || "");

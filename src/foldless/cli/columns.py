@@ -376,6 +376,15 @@ def chosen_label(y: Any, text: str) -> Any:
     raise InputError(f"--positive {text!r} is not in the target column: choose one of {listed(labels)}.")
 
 
+def against_rest(y: Any, options: CommandOptions, saved: bool) -> tuple[Any, CommandOptions, list[str]]:
+    """Of more than two classes the one that the user named, against all others, and a line that says so."""
+    if options.positive is None or saved or np.unique(y).size == 2:
+        return y, options, []
+    label = chosen_label(y, options.positive)
+    y = np.where(y == label, str(label), f"not {label}")
+    return y, replace(options, positive=str(label)), [f"class '{label}' against all others, as --positive says"]
+
+
 # What the positive class is often called, and the other one; between blanks.
 POSITIVE_NAMES = (
     " 1 case cases yes y true t positive pos died dead death deceased disease diseased sick ill malignant cancer "

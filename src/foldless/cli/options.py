@@ -128,7 +128,8 @@ class CommandOptions:
     file: Path
     target: str | None = option("The column with the classes; in an .npz file an array, y by default.", **COLUMN)
     positive: str | None = option(
-        "The positive class; by default by name (case, yes, 1), else the rarer.", metavar="LABEL"
+        "The positive class; by default by name (case, yes, 1), else the rarer. Of more than two, one against all.",
+        metavar="LABEL",
     )
     columns: tuple[str, ...] | None = option(
         "The only columns to predict from: names or patterns such as 'bio_*', with commas between them, or a text file "

@@ -16,7 +16,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, positive_of, roles_of
-from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
+from foldless.cli.models import CLASSIFIERS, TREES, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
@@ -93,7 +93,7 @@ class Request:
         if len(self.labels) > 2:
             raise InputError(
                 f"{what} is for two classes, and the target column '{self.target}' has {len(self.labels)} "
-                f"({listed(self.labels)}): keep the rows of two classes, or join some of them."
+                f"({listed(self.labels)}): {self._one_class}, or keep the rows of two classes."
             )
 
     def independent_rows_only(self, what: str) -> None:
@@ -102,14 +102,20 @@ class Request:
             column = self.options.groups or ""
             raise InputError(
                 f"{what} of {len(self.labels)} classes is for independent rows, and rows with the same '{column}' "
-                f"belong together: keep the rows of two classes, or, if they are independent, --drop "
+                f"belong together: {self._one_class}, or, if the rows are independent, --drop "
                 f"{words.shell_quoted(column)}."
             )
+
+    @property
+    def _one_class(self) -> str:
+        return f"take one class against all others, such as --positive {words.shell_quoted(str(self.labels[0]))}"
 
     def unfitted(self, name: str, value: Any) -> Any:
         """A classifier of that name and strength, with its steps."""
         if name == "svm":
             refuse_endless(value, self._largest)
+        if CLASSIFIERS[name].parameter == TREES:
+            self.two_classes_only(name)
         return self.preparation.pipeline(CLASSIFIERS[name].make(value, self.options.seed))
 
     @cached_property
@@ -277,7 +283,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
         loaded = source.load(features)
         refuse_absent(options.na, loaded, whole)
         loaded, told = as_told(loaded, features, options)
-        y = labels_of(target, roles.target)
+        y, options, one = columns.against_rest(labels_of(target, roles.target), options, able)
         if able:  # the model takes measurements; the subjects may be named in a column that it does not take
             found = find_subjects(source.load(roles.features), roles.features, y, replace(options, keep=features))
         else:
@@ -298,7 +304,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
     framed = loaded.texts or ready.indicated or by_name
     X = _framed(loaded, features, None if able else MISSING_WORD) if framed else loaded.X
     y = y if saved is None else saved.labels(y, roles.target)
-    done, steps = "; ".join(filter(None, (*lines, line, *told, ready.words))), _steps(options, ready)
+    done, steps = "; ".join(filter(None, (*lines, *one, line, *told, ready.words))), _steps(options, ready)
     return Request(
         options, roles.target, X, y, groups, features, steps, source.read_as, tuple(notes), saved, done, row_names,
         row_numbers, ready.left_out,
