@@ -102,13 +102,8 @@ class Validation(ShownAsCard):
     def __str__(self) -> str:
         table = self.cells()
         widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
-        rows = [
-            "  ".join(
-                cell.rjust(width) if k else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-            )
-            for line in table
-        ]
+        sized = [list(zip(line, widths, strict=True)) for line in table]
+        rows = ["  ".join([line[0][0].ljust(line[0][1]), *(c.rjust(w) for c, w in line[1:])]) for line in sized]
         rule = "-" * len(rows[0])
         return "\n".join([rows[0], rule, *rows[1:], *(f"Note: {note}" for note in self.notes)])
 

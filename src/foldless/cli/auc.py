@@ -14,14 +14,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture, streamed
 from foldless.cli.models import method_option, model_file_option
-from foldless.cli.options import (
-    SHARE,
-    CommandOptions,
-    as_finite,
-    data_options,
-    picture_option,
-    refuse_wrong_strength,
-)
+from foldless.cli.options import SHARE, CommandOptions, as_finite, data_options, picture_option, refuse_wrong_strength
 from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
 from foldless.tables import is_out_of_core
@@ -232,10 +225,7 @@ def show(result: dict[str, Any], request: Request) -> None:
     several = "classes" in result
     console.say(_sentence(result, several) + request.positive_words, style="bold")
     console.say_verdict(result["verdict"])
-    if several:
-        _say_pairs(result)
-    else:
-        console.say("")
+    _say_pairs(result) if several else console.say("")
     console.say_facts(_facts(result, request, several))
     console.say_ending(result["notes"], result["picture"], result.get("scores"), result.get("saved_model"))
 

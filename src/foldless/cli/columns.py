@@ -36,7 +36,7 @@ MARKS = "".join(THOUSANDS.values())
 CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?"
 DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}"
 # In this order: '1.020' may mark thousands before it is a decimal number in a file of decimal commas.
-PATTERNS = {
+SHAPES = {
     GROUPED: rf"^[-+]?\d{{1,3}}(?:[{MARKS}]\d{{3}})+(?:[.,]\d+)?$",
     DECIMAL: r"^[-+]?\d*[.,]\d+(?:[eE][-+]?\d+)?$",
     SIGNED: r"^(?:[€$£]\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[%€$£])$",
@@ -86,7 +86,7 @@ def look_at(column: Any, marks: Marks) -> tuple[Look, ...]:
     if others.is_empty():
         known = column.drop_nulls()
         return (_look(STORED, len(known), known),)
-    match = {kind: others.str.contains(pattern) for kind, pattern in PATTERNS.items()}
+    match = {kind: others.str.contains(pattern) for kind, pattern in SHAPES.items()}
     marked = match[GROUPED] | match[DECIMAL]
     between = GROUPED if 2 * match[GROUPED].sum() > marked.sum() else DECIMAL  # clear decimals speak for all
     parts = {between: marked, SIGNED: match[SIGNED], LIMIT: match[LIMIT]}

@@ -68,15 +68,11 @@ class Classifier:
 
 
 LOGISTIC = "sklearn.linear_model.LogisticRegression"
+LDA = "sklearn.discriminant_analysis.LinearDiscriminantAnalysis"
 CLASSIFIERS = {
     "logistic": Classifier("logistic regression", "C", LOGISTIC, PRECISE),
     "ridge": Classifier("ridge classifier", "alpha", "sklearn.linear_model.RidgeClassifier", {}),
-    "lda": Classifier(
-        "linear discriminant analysis",
-        "shrinkage",
-        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
-        {"solver": "lsqr"},
-    ),
+    "lda": Classifier("linear discriminant analysis", "shrinkage", LDA, {"solver": "lsqr"}),
     # The dual solver, the default for wide tables, is seldom at its optimum after 1000 rounds.
     "svm": Classifier("linear support vector machine", "C", "sklearn.svm.LinearSVC", {"dual": False, **PRECISE}),
     "l1": Classifier("logistic regression with an L1 penalty", "C", LOGISTIC, {"l1_ratio": 1.0, **SAGA}, False),
@@ -161,11 +157,8 @@ class Preparation:
             ("gaps", MissingIndicator(features="all"), list(self.indicated)),
             ("words", OneHotEncoder(handle_unknown="ignore"), list(self.texts)),
         )
-        return ColumnTransformer(
-            [part for part in parts if part[2]],
-            verbose_feature_names_out=False,
-            sparse_threshold=0 if dense else 0.3,
-        )
+        filled = [part for part in parts if part[2]]
+        return ColumnTransformer(filled, verbose_feature_names_out=False, sparse_threshold=0 if dense else 0.3)
 
 
 # ---- A fitted model from a file: read with skops, which builds nothing that it does not know. Never unpickled.
@@ -188,8 +181,6 @@ model_file_option = click.option(
     metavar="FILE",
     help="A model that was fitted on these rows and saved with skops, instead of fitting one.",
 )
-
-
 method_option = click.option(
     "--method",
     type=click.Choice(["auto", "refit"]),

@@ -132,10 +132,7 @@ class CommandOptions:
         metavar="LABEL",
     )
     columns: tuple[str, ...] | None = option(
-        "The only columns to predict from: names or patterns such as 'bio_*', with commas between them, or a text file "
-        "with one on each line.",
-        metavar="LIST",
-        callback=as_words,
+        "The only columns to use: names or patterns with commas, or a text file.", metavar="LIST", callback=as_words
     )
     drop: tuple[str, ...] = option(
         "Columns to leave out: names or patterns, with commas between them, or given again.", multiple=True, **COLUMN

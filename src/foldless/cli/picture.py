@@ -22,12 +22,8 @@ STYLE: dict[str, Any] = STABLE | {
     "font.size": 10,
     "font.family": "DejaVu Sans",
     "axes.edgecolor": "#c5cad1",
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.labelcolor", "text.color", "xtick.color", "ytick.color"), INK),
     "figure.constrained_layout.w_pad": 0.1,
     "figure.constrained_layout.h_pad": 0.08,
 }
@@ -81,8 +77,6 @@ def write(
 # ---- The picture of ``foldless demo``.
 
 HIGHLIGHTED = "foldless"  # the estimator that stands out
-
-
 PANELS = {"real": "The outcome as it was", "shuffled": "Shuffled labels: nothing to find"}
 
 
@@ -121,13 +115,7 @@ def _draw_errors(axes: Any, height: float, name: str, errors: Any, figures: dict
     held = figures["held"]
     said = "" if held is None else f"; 90 % interval right in {100 * held:.0f} %"
     axes.text(
-        0.99,
-        height + 0.24,
-        f"mean error {figures['error']:.3f}{said}",
-        ha="right",
-        va="bottom",
-        fontsize=9,
-        color=colour,
-        transform=axes.get_yaxis_transform(),
+        0.99, height + 0.24, f"mean error {figures['error']:.3f}{said}", ha="right", va="bottom", fontsize=9,
+        color=colour, transform=axes.get_yaxis_transform(),
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
-    )
+    )  # fmt: skip

@@ -9,19 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.cli.columns import (
-    DATE,
-    EMPTY,
-    LIMIT,
-    MANY,
-    MOST_LEVELS,
-    PATTERNS,
-    TEXT,
-    WORDS,
-    enumerated,
-    look_at,
-    unfit,
-)
+from foldless.cli.columns import DATE, EMPTY, LIMIT, MANY, MOST_LEVELS, SHAPES, TEXT, WORDS, enumerated, look_at, unfit
 from foldless.cli.options import CommandOptions
 from foldless.errors import InputError
 from foldless.tables.files.sheet import NOTHING, Loaded, Marks, as_numbers, is_number, parsed
@@ -171,7 +159,7 @@ def _uncensored(column: Any, marks: Marks, how: str) -> Any:
     """A column of text with a number in place of each limit; half of a limit below 0 would lie above it."""
     import polars as pl
 
-    cells = column.filter(column.str.contains(PATTERNS[LIMIT])).unique()
+    cells = column.filter(column.str.contains(SHAPES[LIMIT])).unique()
     limits = parsed(cells.str.strip_chars("<>≤≥= "), marks)
     halved = cells.str.contains("^[<≤]") & (limits > 0) & (how == "half")
     numbers = (limits / (1 + halved.cast(pl.Int8))).cast(pl.String).str.replace(".", marks.decimal, literal=True)

@@ -130,6 +130,8 @@ def _show(page: Any, request: Request, written: dict[str, str | None], page_is_n
     console.say(str(page.summary()["sentence"]) + request.positive_words, style="bold")
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
+        findings = page.summary()["diagnosis"]["findings"]
+        console.say_notes(finding["text"] for finding in findings if finding["severity"] != "info")
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
     for what, path in ((what, path) for what, path in written.items() if path is not None):

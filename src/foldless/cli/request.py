@@ -233,12 +233,9 @@ class Request:
 
     def table_facts(self) -> dict[str, str]:
         """How many groups there are, what was done to the table, and how it was read."""
-        groups = {} if self.groups is None else {"groups": self._group_words}
-        return {**groups, **({"prepared": self.prepared} if self.prepared else {}), "read as": self.read_as}
-
-    @property
-    def _group_words(self) -> str:
-        return f"{len(set(self.groups.tolist()))} values of '{self.options.groups}'"
+        count = "" if self.groups is None else f"{np.unique(self.groups).size} values of '{self.options.groups}'"
+        facts = {"groups": count, "prepared": self.prepared, "read as": self.read_as}
+        return {name: text for name, text in facts.items() if text}
 
 
 def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:

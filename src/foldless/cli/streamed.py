@@ -105,19 +105,12 @@ def opened(
         gaps = {columns.MISSING: look.missing, columns.INFINITE: look.infinite}
         _refuse_columns({kind: columns.rows_by_column(n, roles.features) for kind, n in gaps.items()}, files)
         yield StreamedRequest(
-            options,
-            roles.target,
-            X=rows,
-            y=None,
-            groups=None,
-            features=roles.features,
+            options, roles.target, X=rows, y=None, groups=None, features=roles.features,
             preparation=Preparation(options.standardize, numbers=roles.features),
             read_as=f"{counted(len(files), 'Parquet file')}, streamed{readers}",
             notes=(*roles.notes, *_id_notes(sheets, roles), *columns.notes_on_numbering(look, roles.features)),
-            label_sizes=tuple(sorted(sizes.items())),
-            files=files,
-            scheduler=scheduler,
-        )
+            label_sizes=tuple(sorted(sizes.items())), files=files, scheduler=scheduler,
+        )  # fmt: skip
 
 
 @contextmanager

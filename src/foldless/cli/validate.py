@@ -21,6 +21,11 @@ Examples:
   foldless validate patients.csv --target outcome --model lda --level 0.9 --json
   foldless validate patients.csv --target outcome --table markdown
 """
+RIGHT = "Right would be a calibration slope of 1, an intercept of 0 and observed/expected of 1."
+DISTANCES = (
+    "ICI, E50 and E90 are the mean, the median and the ninth decile of how far predicted risks are off; MCC is the "
+    "correlation of decisions and classes."
+)
 
 
 @click.command(epilog=EXAMPLES)
@@ -84,5 +89,7 @@ def show(result: dict[str, Any], request: Request, found: fl.Validation) -> None
     console.say_verdict(result["verdict"])
     head, *lines = found.cells()
     console.say_table(head, lines)
+    console.say(RIGHT if found.classes else f"{RIGHT} {DISTANCES}")
+    console.say("")
     console.say_facts({"classifier": request.classifier_words, **request.table_facts()})
     console.say_ending(result["notes"])

@@ -68,7 +68,9 @@ def diagnosis_of_refits(training: Training, names: Names, refits: Callable[[], R
     shape = training.y.size, getattr(training.estimator, "n_features_in_", 0)
     X, names = _as_numbers(training, names)
     if X is None:
-        return _diagnosis((refusal, NOT_NUMBERS, *about_scores), auc, shape, None)
+        way_out = "Encode and impute a copy of the table, and call diagnose on a classifier fitted to that."
+        unchecked = _not_checked("holds text or missing values", way_out)
+        return _diagnosis((refusal, unchecked, *about_scores), auc, shape, None)
     checks.sane_size(X)
     positive, groups = training.labels.positive, training.groups
     sketch = Sketch.of(X, positive)
@@ -92,13 +94,9 @@ def _as_numbers(training: Training, names: Names) -> tuple[Any, Names]:
     return replace(training, table=table).X, replace(names, estimator=training.estimator)
 
 
-NOT_NUMBERS = Finding(
-    "not checked",
-    "caution",
-    "X holds text or missing values, so its rows and columns were not checked for copies, dependence and leaks.",
-    "Encode and impute a copy of the table, and call diagnose on a classifier fitted to that.",
-    float("nan"),
-)
+def _not_checked(why: str, way_out: str) -> Finding:
+    text = f"X {why}, so its rows and columns were not checked for copies, dependence and leaks."
+    return Finding("not checked", "caution", text, way_out, float("nan"))
 
 
 def diagnosis_of_classes(
@@ -134,13 +132,8 @@ def diagnosis_of_classes(
 def _of_stream(view: LinearView, loo: LeaveOneOut, names: Names) -> Diagnosis:
     """The checks that need no table in memory, and a finding that the table itself was not checked."""
     auc = auc_of(loo, view.labels.n0, view.labels.n1)
-    unchecked = Finding(
-        "not checked",
-        "caution",
-        "X is read in blocks, so its rows and columns were not checked for copies, dependence and leaks.",
-        "Load a part of the table and call diagnose on a classifier fitted to it.",
-        float("nan"),
-    )
+    way_out = "Load a part of the table and call diagnose on a classifier fitted to it."
+    unchecked = _not_checked("is read in blocks", way_out)
     about_fit = fit_findings(view.notes, loo.removed.provenance)
     findings = (*about_fit, unchecked, many_columns(view.X.shape), *score_findings(loo, auc, names))
     return _diagnosis(findings, auc, view.X.shape, None)

@@ -203,22 +203,14 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     refuse_infinite(provenance.family, loo, score1, score0)
     pairs, partnered = pairs_of_sample(problem, Sample.of(problem.positive, rows, rows[:0]), loo, loo, score1, score0)
     return Removed(
-        rows1=np.flatnonzero(problem.positive),
-        rows0=np.flatnonzero(~problem.positive),
-        sampled1=rows[local1],
-        sampled0=rows[local0],
-        z=problem.in_sample(),
-        loo=loo,
-        without_pair1=score1,
-        without_pair0=score0,
-        partnered=partnered,
-        pairs=pairs,
+        rows1=np.flatnonzero(problem.positive), rows0=np.flatnonzero(~problem.positive),
+        sampled1=rows[local1], sampled0=rows[local0],
+        z=problem.in_sample(), loo=loo, without_pair1=score1, without_pair0=score0, partnered=partnered, pairs=pairs,
         drift=problem.drift(float(typical[np.ix_(local[local1], local[local0])].mean())),
         influence_sq=scale * _per_row(problem, influence, positive),
         cluster_influence_sq=scale * shifts.shape[1] / (codes.max() + 1) * _clustered(influence, local, positive),
-        groups=codes,
-        provenance=provenance,
-    )
+        groups=codes, provenance=provenance,
+    )  # fmt: skip
 
 
 def _second_steps(problem: Problem, model: LocalModel, codes: Ints) -> Floats:
