@@ -111,7 +111,7 @@ def test_steps_are_inside_the_pipeline(tmp_path):
     assert found["classifier"]["one_hot"] == ["place"]
     assert "1 gap in 1 column filled with the median: 'gaps'" in found["prepared"]
     assert "rows with the same 'who' taken for one subject" in found["prepared"]
-    assert any("column 'place' has no text in 1 row" in note for note in found["notes"])
+    assert any("no text in 'place' (1 row): that is a category" in note for note in found["notes"])
 
 
 def test_a_stray_word_is_told(tmp_path):

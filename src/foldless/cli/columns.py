@@ -210,10 +210,8 @@ def notes_on_texts(texts: dict[str, Any], marks: Marks) -> list[str]:
                 f"column '{name}' is text only because of '{looks[0].examples[0][:20]}' "
                 f"({counted(looks[0].rows, 'row')}); each of its numbers became a category of its own."
             )
-        if column.null_count():
-            empty = counted(column.null_count(), "row")
-            notes.append(f"column '{name}' has no text in {empty}: that is a category of its own.")
-    return notes
+    empty = {name: counted(column.null_count(), "row") for name, column in texts.items() if column.null_count()}
+    return notes + [f"no text in {enumerated(empty)}: that is a category of its own."] * bool(empty)
 
 
 def notes_on_numbers(loaded: Loaded, look: ColumnLook, names: tuple[str, ...]) -> list[str]:

@@ -83,7 +83,7 @@ def report(
     page, analysis = made(request, method, command=command, path=out, progress=_progress, **shown)
     paths = {"page": out, "figures": figures, "tables": tables}
     written = {name: None if path is None else str(path) for name, path in paths.items()}
-    _show(page, request, {**written, **outputs.write(request, analysis)}, page_is_new)
+    _show(page, analysis, request, {**written, **outputs.write(request, analysis)}, page_is_new)
 
 
 def free_name(file: Path) -> Path:
@@ -121,7 +121,9 @@ def _progress(what: str) -> None:
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
-def _show(page: Any, request: Request, written: dict[str, str | None], page_is_new: bool) -> None:
+def _show(
+    page: Any, analysis: fl.Analysis, request: Request, written: dict[str, str | None], page_is_new: bool
+) -> None:
     if sys.stderr.isatty():
         click.echo("\r\x1b[K", err=True, nl=False)
     if request.options.as_json:
@@ -130,8 +132,8 @@ def _show(page: Any, request: Request, written: dict[str, str | None], page_is_n
     console.say(str(page.summary()["sentence"]) + request.positive_words, style="bold")
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
-        findings = page.summary()["diagnosis"]["findings"]
-        console.say_notes(finding["text"] for finding in findings if finding["severity"] != "info")
+        found = [finding for finding in analysis.findings if finding.level > 0]
+        console.say_notes([*(finding.text for finding in found), *request.numbering(found)])
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
     for what, path in ((what, path) for what, path in written.items() if path is not None):
