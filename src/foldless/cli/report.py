@@ -133,7 +133,8 @@ def _show(
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
         found = [finding for finding in analysis.findings if finding.level > 0]
-        console.say_notes([*(finding.text for finding in found), *request.numbering(found)])
+        on_risks = page.summary()["calibration"].get("doubts", ())
+        console.say_notes([*(finding.text for finding in found), *request.numbering(found), *on_risks])
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
     for what, path in ((what, path) for what, path in written.items() if path is not None):
