@@ -124,6 +124,9 @@ def test_one_class_against_all_others(tmp_path):
     one = answer(path, "--positive", "2.0")
     assert "class '2' against all others, as --positive says" in one["prepared"]
     assert answer(path, "--positive", "2", command="validate")["n_positive"] == 60
+    said = run("validate", path, "--target", "y", "--positive", "2").stdout
+    assert "Right would be a calibration slope of 1" in said
+    assert "ICI, E50 and E90 are the mean" in said
     (tmp_path / "two").mkdir()
     two = answer(written(tmp_path / "two", **{**table, "y": np.where(stage == 2, "2", "not 2")}), "--positive", "2")
     figures = ("auc", "low", "high", "positive", "negative", "groups", "n_positive", "sensitivity")
@@ -395,6 +398,9 @@ def test_rows_without_names_are_counted_from_1_as_in_the_file(tmp_path):
     assert "(for example 11, 51)" in notes
     assert "rows go by their number in the file, from 1; the header line is not counted" in notes
     assert scores.read_text().splitlines()[50].startswith("51,")
-    run("report", path, "--target", "y", "-o", page, "--no-search")
+    said = run("report", path, "--target", "y", "-o", page, "--no-search").stdout
+    assert (
+        "Verdict: caution.\nwarning: of 79 rows 1 repeats an earlier one in every column (for example 11, 51)" in said
+    )
     assert "(for example 11, 51)" in page.read_text()
     assert "ows go by their number in the file, from 1" in page.read_text()
