@@ -15,9 +15,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 import foldless as fl
-from foldless import baselines
-from foldless.checks import Floats
 from foldless_studies.evidence import begin, begin_table, print_row
+from foldless_studies.sampling import Floats
 
 SAMPLES, SAMPLES_OF_MANY, MANY = 500, 250, 2000
 SIZES = ((8, 8), (20, 20), (40, 70), (10, 100), (300, 300), (2000, 2000))
@@ -76,7 +75,7 @@ def cell(law: Law, d: float, truth: float, n0: int, n1: int) -> Cell:
     z, got = float(ndtri(0.95)), []
     for _ in range(SAMPLES_OF_MANY if n0 >= MANY else SAMPLES):
         scores = np.concatenate([law(rng, n0, d, False), law(rng, n1, d, True)])
-        post, rival = fl.auc_posterior_from_scores(y, scores), baselines.delong(y, scores)
+        post, rival = fl.auc_posterior_from_scores(y, scores), fl.baselines.delong(y, scores)
         half = z * (rival.se or 0.0)
         got.append((*post.interval(0.9), max(0.0, rival - half), min(1.0, rival + half), post.mean, rival))
     low, high, its_low, its_high, mean, its = np.array(got).T

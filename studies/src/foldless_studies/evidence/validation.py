@@ -20,8 +20,8 @@ from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
 import foldless as fl
-from foldless.checks import Floats, Ints
 from foldless_studies.evidence import begin, begin_table, print_row
+from foldless_studies.sampling import Floats, Labels
 
 ROWS, COLUMNS, EVENTS, STRENGTHS = (60, 100, 300), (5, 20, 100), (0.1, 0.3, 0.5), (0.01, 1.0, 100.0, 1e6)
 INFORMATIVE, EFFECT = 5, 0.7  # columns that count, and the log odds of each
@@ -112,7 +112,7 @@ def bootstrap(X: Floats, y: Floats, C: float, apparent: Floats, rng: np.random.G
     return np.asarray(apparent - np.mean(seen - measured(p, y, y), axis=0))
 
 
-def _resampled(y: Floats, rng: np.random.Generator) -> Ints:
+def _resampled(y: Floats, rng: np.random.Generator) -> Labels:
     while True:
         pick = rng.integers(y.size, size=y.size)
         if 0 < y[pick].sum() < y.size:
