@@ -149,7 +149,12 @@ class OfTwoClasses:
         else:
             own, honest = (np.asarray(link.probability(s)) for s in (self.analysis.view.scores(), loo.removed.loo))
         probable = ProbableRows(
-            rows.labels.positive, np.atleast_2d(honest), own, loo.statistic.noise_share, loo.removed.groups, prevalence
+            np.asarray(rows.labels.positive),
+            np.atleast_2d(honest),
+            own,
+            loo.statistic.noise_share,
+            loo.removed.groups,
+            prevalence,
         )
         curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
         at = partial(self.at, prevalence=prevalence)
@@ -200,7 +205,7 @@ class OfTwoClasses:
         loo = self.analysis.leave_one_out
         origin, notes = loo.removed.provenance, rate_notes(loo, self.analysis.table_notes)
         figures = (loo.statistic.pair_auc, loo.statistic.noise_share, origin.residual, origin.match)
-        return HonestScores(loo.removed.loo, *figures, origin.method, notes)
+        return HonestScores(np.asarray(loo.removed.loo), *figures, origin.method, notes)
 
 
 @dataclass(frozen=True, eq=False)

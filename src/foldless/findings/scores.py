@@ -215,7 +215,7 @@ def far_off(scores: Floats) -> Bools:
     """Which scores lie far from the median of their class, in robust standard deviations."""
     low, middle, high = np.percentile(scores, [25, 50, 75])
     scale = max(float(high - low) / IQR_OF_NORMAL, 1e-3 * float(scores.std()), np.finfo(float).tiny)
-    return np.asarray(np.abs(scores - middle) > FAR * (1 + FAR_SMALL / scores.size) * scale)
+    return np.abs(scores - float(middle)) > FAR * (1 + FAR_SMALL / scores.size) * scale
 
 
 def _influence(own: Floats) -> Floats:

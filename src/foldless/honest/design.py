@@ -131,18 +131,27 @@ class Design:
 
 @dataclass(frozen=True)
 class DeviceDesign(Design):
-    """A design whose matrix lies on another device and multiplies there; the last product A'g is kept."""
+    """A design whose matrix lies on another device and multiplies there; the last products A'g are kept."""
 
     known: list[tuple[Floats, Floats]] = field(default_factory=list)
 
+    def scores(self, coef: Floats) -> Any:
+        return self.matrix.project(coef)
+
     def back(self, g: Floats, centre: Floats | None) -> Floats:
-        if not (self.known and np.array_equal(self.known[0][0], g)):
-            self.known[:] = [(g, self.matrix.back(g))]
-        product = self.known[0][1]
-        return product if centre is None else product - centre * g.sum()
+        product = next((product for known, product in self.known if np.array_equal(known, g)), None)
+        if product is None:
+            (product,) = self.foresee(g)
+        return product if centre is None else product - centre * float(g.sum())
+
+    def foresee(self, *vectors: Floats) -> list[Floats]:
+        """A'g of vectors g, in one pass, kept until they are asked for."""
+        products: list[Floats] = self.matrix.back(*vectors)
+        self.known[:] = zip(vectors, products, strict=True)
+        return products
 
     def mean(self, d: Floats) -> Floats:
-        return np.asarray(self.matrix.back(d) / d.sum())
+        return self.back(d, None) / float(d.sum())
 
     def gram(self, d: Floats, centre: Floats | None, dtype: Any = np.float64) -> Floats:
         return np.asarray(self.matrix.gram(d, centre, dtype))
@@ -150,9 +159,9 @@ class DeviceDesign(Design):
     def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Any:
         return self.matrix.rows(index, centre).astype(dtype, copy=False)
 
-    def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Floats:
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Any:
         assert not more, "no scaler lies before a classifier whose rows are on another device"
-        return np.insert(self.matrix.seen_through(root, centre, V), 1, 0.0, axis=1)
+        return self.matrix.seen_through(root, centre, V)
 
     def scaled(self, factors: Floats) -> Design:
         raise EstimatorError(
@@ -271,25 +280,27 @@ class Curvature:
         """H^-1 right, for the centred block."""
         return np.asarray(self.root @ (self.root.T @ right))
 
-    def influence_rows(self, design: Design, index: Ints | slice, *, exact: bool = True) -> Floats:
+    def influence_rows(self, design: Design, index: Ints | slice, *, exact: bool = True) -> Any:
         """Rows of B with G = B B'; unless `exact`, in single precision where that is safe."""
-        if self.is_single and not exact:
-            B: Any = _through_triangle(design.rows(index, self.centre, np.float32), self._single_root)
+        if isinstance(design, DeviceDesign):
+            B: Any = design.matrix.rows_through(index, self.centre, self.root if exact else self._own_root)
+        elif self.is_single and not exact:
+            B = _through_triangle(design.rows(index, self.centre, np.float32), self._own_root)
         else:
             B = design.rows(index, self.centre) @ self.root
         if self.centre is None:
-            return np.asarray(B)
-        return np.hstack([B, np.full((len(B), 1), self.total**-0.5, dtype=B.dtype)])
+            return B
+        return np.hstack([B, np.full_like(B[:, :1], self.total**-0.5)])
 
     @cached_property
-    def _single_root(self) -> Any:
-        return self.root.astype(np.float32)
+    def _own_root(self) -> Any:
+        """The root, in single precision where that is safe."""
+        return self.root.astype(np.float32) if self.is_single else self.root
 
     def seen(self, design: Design, V: Floats, *more: Any) -> tuple[Floats, Floats, Floats]:
         """G_ii of every row, B V, and `more` as in `Design.seen_through`."""
         k = self.root.shape[1]
-        root = self._single_root if self.is_single else self.root
-        out = design.seen_through(root, self.centre, V[:k], *more)
+        out = design.seen_through(self._own_root, self.centre, V[:k], *more)
         diagonal, added, products = out[:, 0], out[:, 1], out[:, 2:]
         if self.centre is None:
             return diagonal, products, added
@@ -306,13 +317,18 @@ def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) ->
     centre = design.mean(D) if free_intercept else None
     total = total if free_intercept else np.inf
     if design.is_large:
-        root, pivot = _factored(design.gram(D, centre, np.float32), lam)
+        root, pivot = _factored(design, D, centre, lam, np.float32)
         if pivot > SAFE:
             return Curvature(root, centre, total, is_single=True)
-    return Curvature(_factored(design.gram(D, centre), lam)[0], centre, total)
+    return Curvature(_factored(design, D, centre, lam)[0], centre, total)
 
 
-def _factored(H: Floats, lam: float) -> tuple[Floats, float]:
+def _factored(design: Design, D: Floats, centre: Floats | None, lam: float, *dtype: Any) -> tuple[Floats, float]:
+    if isinstance(design, DeviceDesign):
+        root, pivot = design.matrix.inverse_root(D, centre, lam, *dtype or (np.float64,))
+        if dtype or pivot >= SINGULAR * len(root):
+            return root, pivot
+    H = design.gram(D, centre, *dtype)
     H.flat[:: len(H) + 1] += lam
     return inverse_root_and_pivot(H)
 

@@ -56,17 +56,17 @@ class Loss(ABC):
 class LogisticLoss(Loss):
     """l = c log(1 + exp(-t z)),  g = -c t p(-t z),  D = c p(z) p(-z),  p the logistic function."""
 
-    def value(self, z: Floats) -> Floats:
-        return np.asarray(self.weight * (np.log1p(np.exp(-np.abs(z))) + np.maximum(-self.target * z, 0.0)))
+    def value(self, z: Floats) -> Any:
+        return self.weight * (np.log1p(np.exp(-np.abs(z))) + np.maximum(-self.target * z, 0.0))
 
     def gradient(self, z: Floats) -> Floats:
         # p(z) - y loses every digit once p rounds to one; this form keeps them.
         e = np.exp(-np.abs(z))
-        return np.asarray(-self.weight * self.target * np.where(self.target * z > 0, e, 1.0) / (1.0 + e))
+        return -self.weight * self.target * np.where(self.target * z > 0, e, 1.0) / (1.0 + e)
 
     def curvature(self, z: Floats) -> Floats:
         e = np.exp(-np.abs(z))
-        return np.asarray(self.weight * e / (1.0 + e) ** 2)
+        return self.weight * e / (1.0 + e) ** 2
 
     def stiffness(self) -> Floats:
         return np.zeros_like(self.weight)
@@ -210,7 +210,11 @@ def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | Non
     `counted` says whether "balanced" counts sample weights instead of rows, as newer versions of scikit-learn do
     for some classifiers.
     """
-    s = np.ones(view.codes.size) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    s = (
+        np.ones_like(view.codes, dtype=np.float64)
+        if sample_weight is None
+        else np.asarray(sample_weight, dtype=np.float64)
+    )
     if class_weight is None:
         return s
     return np.asarray(s * class_weights(view, class_weight, s if counted else None)[view.codes])

@@ -47,14 +47,14 @@ def posterior_along(X: Any, y: Any, w: Any, prior: Prior, pos_label: Any) -> tup
 
 def view_posterior(view: LinearView, prior: Prior) -> ScorePosterior:
     """Posterior of the scores of one classifier; the intercept does not enter."""
-    scores = view.scores() - view.intercept
-    return score_posterior(view.X, view.labels.positive, view.w, scores, prior)
+    scores = np.asarray(view.scores()) - view.intercept
+    return score_posterior(view.X, np.asarray(view.labels.positive), view.w, scores, prior)
 
 
 def separation(view: LinearView, prior: Prior) -> Effect:
     """Posterior of the separation of the classes along the weights."""
     if prior.family == "adaptive":
-        return adaptive_separation(view.X, view.labels.positive, view.w, view.scores())
+        return adaptive_separation(view.X, np.asarray(view.labels.positive), view.w, np.asarray(view.scores()))
     return view_posterior(view, prior).separation()
 
 
@@ -99,7 +99,7 @@ def error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[Stu
 def class_error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """The same when each class has a covariance of its own (Dalton and Dougherty 2011)."""
     along = prior.along(view.w)
-    stats = ScoreStats.from_classes(view.scores() - view.intercept, view.labels.positive)
+    stats = ScoreStats.from_classes(np.asarray(view.scores()) - view.intercept, np.asarray(view.labels.positive))
     bound = threshold - view.intercept
     effects = []
     for moments, nu, mean in ((stats.negative, along.nu0, along.mean0), (stats.positive, along.nu1, along.mean1)):

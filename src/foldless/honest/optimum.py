@@ -14,9 +14,10 @@ import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
-from foldless.honest.design import Curvature, Design, build_design, curvature_at
+from foldless.honest.design import Curvature, Design, DeviceDesign, build_design, curvature_at
 from foldless.honest.families import Objective
 from foldless.honest.newton import Factor, Fit, Point, approach, bisected, descended, ratio_of_lengths
+from foldless.tables.matrix import project
 
 CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads
 TIGHT = 1e-8
@@ -54,6 +55,8 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
         design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
     objective = tempered(objective, design)
     start = fitted_point(objective, design)
+    if isinstance(design, DeviceDesign):
+        design.foresee(objective.loss.gradient(start.scores), objective.loss.curvature(start.scores))
     outside = _outside(objective, start)
     curvature = curvature_of(objective, design, start)
     with np.errstate(over="ignore", invalid="ignore"):  # a saturated fit may have no curvature left to divide by
@@ -154,7 +157,7 @@ def tempered(objective: Objective, design: Design) -> Objective:
 
 def fitted_point(objective: Objective, design: Design) -> Point:
     """The user's fit in the coordinates of the design."""
-    linear = np.asarray(objective.X @ objective.weights, dtype=np.float64)
+    linear = project(objective.X, objective.weights)
     scores = linear + objective.intercept
     own = linear - linear.mean() if objective.free_intercept else scores
     return Point(design.coefficients(_augmented(objective), own), scores)

@@ -129,7 +129,7 @@ class Pairs:
 
     def _base(self, sample: PairSample) -> Floats:
         """S_i - S_j of the sampled pairs."""
-        return np.asarray(self.score1[sample.place1][:, None] - self.score0[sample.place0])
+        return self.score1[sample.place1][:, None] - self.score0[sample.place0]
 
     def _sampled_order(self, sample: PairSample) -> float:
         """What sampled pairs add to the share of ordered pairs; pairs of equal rows are tied in both terms."""
@@ -156,7 +156,7 @@ def pair_differences(
     diff[size <= ROUNDING * size.max()] = 0.0
     if level1 is not None and level0 is not None:
         diff[np.abs(level1[:, None] - level0) <= ROUNDING * np.ptp(np.concatenate([level1, level0]))] = 0.0
-    return np.asarray(diff)
+    return diff
 
 
 def variance(values: Floats) -> float:
@@ -167,7 +167,7 @@ def variance(values: Floats) -> float:
 
 def _below(others: Floats, order_of_others: Ints, scores: Floats, order: Ints) -> Floats:
     """Share of the others below each score; ties count half. Looking up scores in sorted order stays in the cache."""
-    among, sought, share = others[order_of_others], scores[order], np.empty(scores.size)
+    among, sought, share = others[order_of_others], scores[order], np.empty_like(scores)
     share[order] = np.searchsorted(among, sought) + np.searchsorted(among, sought, side="right")
     return share / (2 * others.size)
 
@@ -183,13 +183,12 @@ def _tie_correction(score1: Floats, score0: Floats, sample: PairSample) -> float
     if np.diff(np.sort(level)).min() > tolerance:
         return 0.0
     order = np.argsort(level)
-    starts = np.diff(level[order], prepend=-np.inf) > tolerance
-    code = np.empty(level.size, dtype=np.intp)
-    code[order] = np.cumsum(starts) - 1
-    positive = np.arange(level.size) < score1.size
+    equal = np.asarray(np.flatnonzero(np.diff(level[order]) <= tolerance))
+    rows = np.asarray(order[np.union1d(equal, equal + 1)])
+    code = np.cumsum(np.diff(np.asarray(level[rows]), prepend=-np.inf) > tolerance) - 1
+    positive = rows < score1.size
     counts1, counts0 = np.bincount(code, positive), np.bincount(code, ~positive)
-    shared = ((counts1 > 0) & (counts0 > 0))[code]
-    counted = _ordered_within(np.concatenate([score1, score0])[shared], code[shared], positive[shared])
+    counted = _ordered_within(np.asarray(np.concatenate([score1, score0])[rows]), code, positive)
     return float((0.5 * (counts1 @ counts0) - counted) / (score1.size * score0.size))
 
 
@@ -207,6 +206,7 @@ def _ordered_within(scores: Floats, code: Ints, positive: Bools) -> float:
 SEED = 20240229  # fixed: the same data give the same answer
 # Rows per class: sampling adds an error of 2 P^(1/4) / rows times the standard error of the AUC.
 LEAST, MOST = 300, 500
+SHUFFLED = 200_000  # rows of a class
 FOR_NOISE = 150  # of these, how many are used for the share of training noise
 # A row is influential above this multiple of the mean weight and this share of the total; the last caps their number.
 MANY_TIMES, SHARE, STRONGEST = 8.0, 0.01, 60
@@ -221,7 +221,12 @@ def random_rows(positive: Bools, most: int) -> Ints:
     """At most `most` rows of each class, in increasing order."""
     rng = np.random.default_rng(SEED)
     classes = (np.flatnonzero(positive), np.flatnonzero(~positive))
-    return np.sort(np.concatenate([c if c.size <= most else rng.permutation(c)[:most] for c in classes]))
+    return np.asarray(np.sort(np.concatenate([c if c.size <= most else c[_drawn(rng, c.size, most)] for c in classes])))
+
+
+def _drawn(rng: np.random.Generator, n: int, most: int) -> Ints:
+    """Some of n rows; to shuffle a million takes longer than all that follows."""
+    return rng.permutation(n)[:most] if n <= SHUFFLED else rng.choice(n, most, replace=False)
 
 
 def influential(exposure: Floats, impact: Floats) -> Ints:
@@ -265,7 +270,7 @@ class Sample:
         """Random rows, together with those that are certain."""
         rows = np.union1d(random, certain)
         n1 = int(np.count_nonzero(positive))
-        return cls(rows, positive[rows], np.isin(rows, certain), (n1, positive.size - n1))
+        return cls(rows, np.asarray(positive[rows]), np.isin(rows, certain), (n1, positive.size - n1))
 
     def thinned(self, most: int) -> Sample:
         """The sample itself if complete; otherwise the certain rows and at most `most` others of each class."""
@@ -311,8 +316,8 @@ class Sample:
         """
         if self.complete:
             return np.ones((2, 2))
-        every = [np.ones(np.count_nonzero(mine)) for mine in (positive, ~positive)]
-        whole = _sums_over_pairs([(exposure[mine], impact[mine]) for mine in (positive, ~positive)], every)
+        classes = [(exposure[mine], impact[mine]) for mine in (positive, ~positive)]
+        whole = _sums_over_pairs(classes, [np.ones_like(e, dtype=np.float64) for e, _ in classes])
         drawn = [self.rows[m.rows] for m in self.members]
         counted = [m.count * m.share for m in self.members]
         sampled = _sums_over_pairs([(exposure[rows], impact[rows]) for rows in drawn], counted)

@@ -45,7 +45,8 @@ class LocalModel:
     @cached_property
     def diagonal(self) -> Floats:
         """G_ii."""
-        return np.asarray(np.einsum("ij,ij->i", self.B, self.B), dtype=np.float64)
+        squares: Floats = np.einsum("ij,ij->i", self.B, self.B).astype(np.float64)
+        return squares
 
     @cached_property
     def slack(self) -> Floats:
@@ -55,16 +56,16 @@ class LocalModel:
     @cached_property
     def slope_alone(self) -> Floats:
         """g_i / (1 - h_i)."""
-        return np.asarray(self.g / self.slack)
+        return self.g / self.slack
 
     @cached_property
     def curvature_alone(self) -> Floats:
         """D_i / (1 - h_i)."""
-        return np.asarray(self.D / self.slack)
+        return self.D / self.slack
 
     def at(self, rows: Ints) -> LocalModel:
-        """The model on some of its rows."""
-        return LocalModel(self.g[rows], self.D[rows], self.B[rows])
+        """The model on some of its rows, on the host."""
+        return LocalModel(*(np.asarray(each[rows]) for each in (self.g, self.D, self.B)))
 
 
 def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats]:
@@ -86,7 +87,7 @@ def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
-    G = np.asarray(model.B[rows] @ model.B[columns].T, dtype=np.float64)
+    G = (model.B[rows] @ model.B[columns].T).astype(np.float64, copy=False)
     ui, uj = G * di, G * dj
     det = ui * uj
     np.subtract(1.0, det, out=det)
@@ -102,7 +103,7 @@ def typical_row(model: LocalModel, rows1: Ints, rows0: Ints) -> Floats:
     """Row of B half-way between the class means."""
     share = np.zeros(len(model.B))
     share[rows1], share[rows0] = 0.5 / len(rows1), 0.5 / len(rows0)
-    return np.asarray(share @ model.B)
+    return share @ model.B
 
 
 def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Floats, Floats, float]:
@@ -112,13 +113,13 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
     than of a large one, so the intercept drifts when a pair is removed.
     """
     rows1, rows0 = first.rows, second.rows
-    out1, out0 = np.empty((len(rows1), len(rows0))), np.empty((len(rows1), len(rows0)))
+    out1, out0 = (np.empty_like(model.g, shape=(len(rows1), len(rows0))) for _ in "10")
     reach = model.B @ typical_row(model, rows1, rows0)
-    moved = 0.0
-    for part in column_blocks(len(rows1), len(rows0)):
+    moved: Any = 0.0
+    for part in column_blocks(len(rows1), len(rows0), model.B):
         columns, share0 = rows0[part], second.share[part]
         G, ui, uj = pair_slopes(model, rows1, columns)
-        moved += float((reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0))
+        moved = moved + (reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0)
         out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
     return out1, out0, moved
 
@@ -126,7 +127,7 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
 def within_influence(model: LocalModel, members: Members, single: Floats) -> float:
     """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
     rows, total = members.rows, 0.0
-    for part in column_blocks(len(rows), len(rows)):
+    for part in column_blocks(len(rows), len(rows), model.B):
         own, _ = pair_shifts(model, rows, rows[part])
         influence = own - single[rows, None]
         diagonal = (np.arange(len(rows))[part], np.arange(influence.shape[1]))
@@ -143,9 +144,9 @@ def between_influence(influence: Floats, members: Members, partners: Members) ->
     return members.count * partners.count * float(members.share @ influence**2 @ partners.share)
 
 
-def column_blocks(height: int, width: int) -> Iterator[slice]:
-    """Slices of range(width) such that height x slice stays in the cache."""
-    return blocks(width, height, PAIRS_IN_CACHE)
+def column_blocks(height: int, width: int, of: Any = None) -> Iterator[slice]:
+    """Slices of range(width) such that height x slice stays in the cache, of arrays on the host."""
+    return blocks(width, height, PAIRS_IN_CACHE if of is None or isinstance(of, np.ndarray) else None)
 
 
 # ---- A fitted model ready for removal: the common form of a known objective and of a surrogate.
@@ -211,12 +212,12 @@ class Problem:
     def in_sample(self) -> Floats:
         return self.readout.in_sample(self.base if self.fitted is None else self.fitted)
 
-    def scores(self, rows: Ints, shifts: Floats) -> Floats:
+    def scores(self, rows: Ints | slice, shifts: Floats) -> Floats:
         """Honest scores before the readout; shifts of shape (rows,) or (rows, anything)."""
         base = self.base[rows]
         return (base if shifts.ndim == 1 else base[:, None]) + self.gain * shifts
 
-    def lever(self, rows: Ints, scores: Floats) -> Floats:
+    def lever(self, rows: Ints | slice, scores: Floats) -> Floats:
         """What each removed row adds to `Removal.lever`: D ((z - t) z(-S) - t z)."""
         z, t, D = self.base[rows], np.where(self.positive[rows], 1.0, -1.0), self.D[rows]
         if scores.ndim == 2:
@@ -375,7 +376,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         without_pair0=score0,
         partnered=partnered,
         pairs=pairs,
-        drift=problem.drift(bystanders),
+        drift=problem.drift(float(bystanders)),
         influence_sq=noise * per_row / problem.positive.size,
         cluster_influence_sq=noise * (sums[0] / n1**2 + sums[1] / n0**2),
         groups=None,
@@ -452,15 +453,15 @@ def influence_sums(
     """For each class, the sum over its rows and over all other rows of squared influences; see `Removed`."""
     few = sample.thinned(FOR_NOISE)
     kept = np.isin(sample.rows, few.rows)
-    model, single = model.at(np.flatnonzero(kept)), alone.single[few.rows]
+    model, single = model.at(np.flatnonzero(kept)), np.asarray(alone.single[few.rows])
     both = np.ix_(kept[sample.positive], kept[~sample.positive])
     first, second = few.members
     scale = few.ratios(problem.positive, alone.exposure, alone.impact)
     return (
         scale[0, 0] * within_influence(model, first, single)
-        + scale[0, 1] * between_influence(shift1[both] - single[first.rows, None], first, second),
+        + scale[0, 1] * between_influence(np.asarray(shift1[both]) - single[first.rows, None], first, second),
         scale[1, 1] * within_influence(model, second, single)
-        + scale[1, 0] * between_influence(shift0[both].T - single[second.rows, None], second, first),
+        + scale[1, 0] * between_influence(np.asarray(shift0[both]).T - single[second.rows, None], second, first),
     )
 
 
@@ -534,7 +535,7 @@ def _read_alone(problem: Problem, rows: Ints, alone: WithoutEach) -> Floats:
 
 
 def _read_single(problem: Problem, shifts: Floats) -> Floats:
-    rows = np.arange(shifts.size)
+    rows = slice(None)
     scores = problem.scores(rows, shifts)
     if not problem.readout.rescales:
         return scores
@@ -543,7 +544,7 @@ def _read_single(problem: Problem, shifts: Floats) -> Floats:
 
 def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
     """Scores without the row and an average partner."""
-    rows, positive = np.arange(problem.positive.size), problem.positive
+    rows, positive = slice(None), problem.positive
     scores = problem.scores(rows, alone.rescaled + alone.own)
     if not problem.readout.rescales:
         return scores

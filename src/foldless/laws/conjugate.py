@@ -134,10 +134,12 @@ def _scale(stats: ScoreStats, prior: ProjectedPrior, trace: float | None) -> tup
 
 
 def _need_spread(s: Any, level: Any) -> None:
+    if np.all((s > ROUNDING * level) & (s > 0) & (s < np.inf)):
+        return
     if not np.all(np.isfinite(s)):
         raise InputError("the squares of the scores overflow: rescale X, for example with StandardScaler.")
     _need(
-        np.all(s > ROUNDING * level) and np.all(s > 0),
+        False,
         "the scores do not vary within the classes (s = 0), so the data say nothing about their spread",
         "use a prior with scale > 0 such as Prior.paper(), or more rows than features",
     )

@@ -85,6 +85,8 @@ def t_cdf(t: Any, df: Any) -> Any:
 
     Absolute error below 1e-13 for df from 0.1 to 1e9 and any t.
     """
+    if isinstance(t, float) and isinstance(df, float) and df < np.inf:
+        return _t_cdf_at(float(t), df)
     t = np.asarray(t, dtype=np.float64)
     if np.all(np.isinf(df)):
         return ndtr(t)
@@ -96,6 +98,16 @@ def t_cdf(t: Any, df: Any) -> Any:
         part = 0.5 * betainc(np.where(near, 0.5, df / 2), np.where(near, df / 2, 0.5), share)
     upper = np.where(near, 0.5 - part, part)
     return np.where(t > 0, 1 - upper, upper)
+
+
+def _t_cdf_at(t: float, df: float) -> float:
+    """The same for one number, for which NumPy takes ten times as long."""
+    ratio = t * t / df
+    if ratio <= 1:
+        upper = 0.5 - 0.5 * float(betainc(0.5, df / 2, ratio / (1 + ratio)))
+    else:
+        upper = 0.5 * float(betainc(df / 2, 0.5, 1 / (1 + ratio)))
+    return 1 - upper if t > 0 else upper
 
 
 @lru_cache(maxsize=256)

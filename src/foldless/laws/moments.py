@@ -217,11 +217,12 @@ def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bo
     started = device.launched(X, y, w)
     # From here on the device computes, and the host checks the weights in the meantime.
     W, exponent = _checked(started.weights, int(X.shape[1]), unit_length)
+    scaled = bool(np.any(exponent))
 
     def collect() -> Summary:
         with np.errstate(all="ignore"):  # non-finite values are refused below
             moments, labels = started.finish()
-        stats = [_rescaled(m, -exponent) if np.any(exponent) else m for m in moments]
+        stats = [_rescaled(m, -exponent) if scaled else m for m in moments]
         if not np.isfinite(stats[0].mean + stats[1].mean).all():
             _refuse_on_device(started.table())
         features = device.column_moments(started.table()) if columns else (None, None)

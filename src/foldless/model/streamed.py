@@ -16,7 +16,7 @@ from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.model.pullback import unfold
 from foldless.model.steps import ScaledColumns, Steps, is_estimator
-from foldless.model.view import LinearView, codes_of, dismantled, same_names, take_apart
+from foldless.model.view import VERIFIED_ROWS, LinearView, codes_of, dismantled, same_names, take_apart
 from foldless.tables import as_source
 from foldless.tables.block import no_rows
 from foldless.tables.device import is_device_array, is_torch, refuse_other_shapes, to_host
@@ -63,11 +63,15 @@ def device_view(estimator: Any, X: Any, y: Any, *, pos_label: Any = None) -> Lin
             "classifier to that, and pass both; or pass X.cpu().numpy()."
         )
     model = estimator if is_estimator(estimator) else to_host(estimator)
-    labels = checks.as_labels(to_host(y), pos_label=pos_label, classes=_classes(model))
-    refuse_other_shapes(X, labels.positive, X.dtype.is_floating_point)
+    given: Any = y if is_torch(y) else checks.label_vector(y)
+    refuse_other_shapes(X, given, X.dtype.is_floating_point)
+    labels = checks.as_labels(
+        to_host(given.unique()) if is_torch(given) else given, pos_label=pos_label, classes=_classes(model)
+    )
     matrix = TorchMatrix(X.detach())
-    view = _probe_view(model, matrix.rows(slice(0, PROBE_ROWS), None), labels)
-    codes, classes = codes_of(labels)
+    view = _probe_view(model, matrix.rows(slice(0, VERIFIED_ROWS), None), labels)
+    _, classes = codes_of(labels)
+    codes = matrix.vector(given == labels.positive_label).astype(np.intp)
     return replace(view, X=matrix, codes=codes, classes=classes, scaled=())
 
 

@@ -92,8 +92,9 @@ class LinearView:
         two = len(self.weights) == 1
         scores = project(self.X, self.w) + self.intercept if two else project(self.X, self.weights.T) + self.intercepts
         checks.finite_scores(scores, self.X)
-        scores.setflags(write=False)
-        return np.asarray(scores)
+        if isinstance(scores, np.ndarray):
+            scores.setflags(write=False)
+        return scores
 
     def against_rest(self, k: int, estimator: Any | None) -> LinearView:
         """One class against all others, as a classifier of two classes."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
+from math import isfinite
 from operator import add
 from typing import Any
 
@@ -115,8 +116,9 @@ def launched(X: Any, y: Any, w: Any) -> Launched:
     if is_torch(X):
         from foldless.tables import tensors
 
-        pending = tensors.launched(X, y, w)
-        return Launched(pending.weights, lambda: _of_torch(X, y, pending), lambda: DeviceTable.of(X, y))
+        weights, collect = tensors.launched(X, y, w)
+        whole = is_torch(y) and not y.dtype.is_floating_point
+        return Launched(weights, lambda: _of_torch(X, y, whole, *collect()), lambda: DeviceTable.of(X, y))
     table, on_host = DeviceTable.of(X, y), to_host(w)
 
     def finish() -> Result:
@@ -125,10 +127,9 @@ def launched(X: Any, y: Any, w: Any) -> Launched:
     return Launched(on_host, finish, lambda: table)
 
 
-def _of_torch(X: Any, y: Any, pending: Any) -> Result:
-    (low, high, n0, n1), mean, scatter = (part.tolist() if part.ndim == 1 else part for part in pending.collect())
-    whole = is_torch(y) and not y.dtype.is_floating_point
-    if low != high and n0 + n1 == X.shape[0] and np.isfinite(low + high):
+def _of_torch(X: Any, y: Any, whole: bool, found: Any, mean: Any, scatter: Any) -> Result:
+    low, high, n0, n1 = map(float, found)
+    if low != high and n0 + n1 == X.shape[0] and isfinite(low + high):
         labels = (int(low), int(high)) if whole else (low, high)
     else:
         labels = DeviceTable.of(X, y).checked_labels(low, high, X.shape[0] - n0 - n1 if low != high else 0)

@@ -26,7 +26,10 @@ BLOCK_ELEMENTS = 1 << 19
 def project(X: Any, w: Array) -> Floats:
     """Scores ``X @ w`` in float64; X of another type is upcast a block of rows at a time."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if not isinstance(X, np.ndarray) or X.dtype == np.float64:  # sparse, or not in memory
+        if isinstance(X, Unloaded):
+            scores: Floats = X @ w
+            return scores
+        if not isinstance(X, np.ndarray) or X.dtype == np.float64:  # sparse
             return np.asarray(X @ w, dtype=np.float64)
         out = np.empty((X.shape[0], *w.shape[1:]))
         step = max(1, BLOCK_ELEMENTS // X.shape[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,37 +32,45 @@ CUDA_BLOCK_SCORES = 1 << 28  # the same on a GPU with enough memory
 WIDENED = 1 << 26  # numbers of X in half precision that are converted to float32 at a time
 
 
-@dataclass(frozen=True, eq=False)
-class Pending:
-    """Class sums, about a shift, that the device is computing; labels and their counts; the weights on the host."""
+def launched(X: Any, y: Any, w: Any) -> tuple[Array, Callable[[], tuple[Any, Any, Any]]]:
+    """Queue the work for a vector (P,) or a matrix (P, K) of weights, of any type and on any device.
 
-    numbers: Any  # on the device: 4 for the labels, then (6, K): shift, sums and squares, each of both classes
-    single: bool
-    weights: Array
-
-    def collect(self) -> tuple[Floats, Floats, Floats]:
-        """Labels and counts (4,), means (2, K) and scatters (2, K) on the host; waits for the device once."""
-        out = self.numbers.cpu().numpy()
-        n, rest = (out[2:4], out[4:]) if self.single else (out[2:4, None], out[4:].reshape(6, -1))
-        shift, sums, squares = rest[:2], rest[2:4], rest[4:]
-        with np.errstate(all="ignore"):
-            step = sums / n
-            return out[:4], shift + step, np.maximum(squares - step * sums, 0.0)
-
-
-def launched(X: Any, y: Any, w: Any) -> Pending:
-    """Queue the work for a vector (P,) or a matrix (P, K) of weights, of any type and on any device."""
+    Returns the weights on the host, and what waits for labels and counts (4,), means (2, K) and scatters (2, K).
+    """
     X, y = checked_table(X, y)
     with torch.no_grad():
         w = w if torch.is_tensor(w) else torch.from_numpy(_weights(w))
-        on_host = _host_copy(w)
         # Half precision overflows at 65504, or has three digits.
         weights = w.detach().to(X.device, torch.float32 if X.element_size() < 4 else X.dtype)
         if weights.shape[:1] != X.shape[1:] or weights.ndim not in (1, 2):
-            return Pending(None, False, on_host())
+            return to_host(w), lambda: (None, None, None)
+        here = torch.cuda.current_stream(w.device).record_event() if w.is_cuda else None
         if weights.ndim == 2:
-            return Pending(_sums_of_many(X, y, weights), False, on_host())
-        return Pending(_sums_of_one(_scores_of_one(X, weights), y), True, on_host())
+            numbers = _sums_of_many(X, y, weights)
+            return _copied(w, here), lambda: _of_many(to_host(numbers))
+        numbers = _sums_of_one(_scores_of_one(X, weights), y)
+        return _copied(w, here), lambda: _of_one(numbers.tolist())
+
+
+def _copied(w: Any, here: Any) -> Array:
+    """The weights on the host, without waiting for what has been queued since the mark `here`."""
+    if here is None:
+        return to_host(w)
+    second = torch.cuda.Stream(w.device)
+    second.wait_event(here)
+    with torch.cuda.stream(second):
+        return to_host(w)
+
+
+def _of_one(numbers: list[float]) -> tuple[Any, Any, Any]:
+    return numbers[:4], numbers[4:6], [root * root for root in numbers[6:]]
+
+
+def _of_many(out: Floats) -> tuple[Floats, Floats, Floats]:
+    shift, sums, squares = out[4:].reshape(3, 2, -1)
+    with np.errstate(all="ignore"):
+        step = sums / out[2:4, None]
+        return out[:4], shift + step, np.maximum(squares - step * sums, 0.0)
 
 
 def checked_table(X: Any, y: Any) -> tuple[Any, Any]:
@@ -82,22 +91,6 @@ def _weights(w: Any) -> Floats:
         raise InputError("w must hold numbers: one weight per column of X.") from err
 
 
-def _host_copy(w: Any) -> Callable[[], Array]:
-    """A function that copies the weights as they are now, and need not wait for what is queued in the meantime."""
-    if not w.is_cuda:
-        return lambda: to_host(w)
-    here = torch.cuda.Event()
-    here.record(torch.cuda.current_stream(w.device))
-
-    def finished() -> Array:
-        beside = torch.cuda.Stream(w.device)
-        beside.wait_event(here)
-        with torch.cuda.stream(beside):
-            return to_host(w)
-
-    return finished
-
-
 def _scores_of_one(X: Any, w: Any) -> Any:
     if X.dtype == w.dtype:
         return torch.mv(X, w)
@@ -106,15 +99,14 @@ def _scores_of_one(X: Any, w: Any) -> Any:
 
 
 def _sums_of_one(scores: Any, y: Any) -> Any:
-    """Labels, their counts, the shifts, sums and sums of squares of both classes: 10 numbers."""
+    """Labels, their counts, means and roots of the scatters of both classes: 8 numbers, by as few kernels as can be."""
     ends = torch.stack(torch.aminmax(y))
     members = (y == ends[:, None]).double()
     counts = members.sum(dim=1)
-    both = members * scores.double()
-    shift = both.sum(dim=1) / counts
-    both = both.addcmul_(members, shift[:, None], value=-1)
-    squares = torch.linalg.vector_norm(both, dim=1).square()
-    return torch.cat([ends.double(), counts, shift, both.sum(dim=1), squares])
+    both = members * scores
+    mean = both.sum(dim=1) / counts
+    both = both.addcmul_(members, mean[:, None], value=-1)
+    return torch.cat([ends, counts, mean, torch.linalg.vector_norm(both, dim=1)])
 
 
 def _sums_of_many(X: Any, y: Any, W: Any) -> Any:
@@ -158,14 +150,122 @@ def _block_sums(scores: Any, shift: Any, members: Any) -> Any:
     return torch.stack([sums, members @ squares])
 
 
+# ---- Vectors with a number per row, kept on the device of X.
+
+
+class Vector(torch.Tensor):  # type: ignore[misc]
+    """Numbers on a device: NumPy's functions act on them there (`ON_DEVICE`), all others on a copy on the host."""
+
+    size = property(torch.Tensor.numel)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return np.asarray(to_host(self.as_subclass(torch.Tensor)), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        act = _product if ufunc is np.matmul else getattr(torch, ufunc.__name__, None)
+        if act is None or method != "__call__" or options.keys() - {"out"}:
+            return getattr(ufunc, method)(*map(_on_host, inputs), **options)
+        result = act(*map(self._beside, inputs))
+        return options["out"][0].copy_(result) if options else result
+
+    def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        with suppress(KeyError, TypeError):  # for arguments that PyTorch does not take
+            return ON_DEVICE[function.__name__](*map(self._beside, args), **options)
+        return function(*_on_host(args), **{name: _on_host(each) for name, each in options.items()})
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(self._index(index))
+
+    def __setitem__(self, index: Any, values: Any) -> None:
+        super().__setitem__(self._index(index), self._beside(values).to(self.dtype))
+
+    def _index(self, index: Any) -> Any:
+        parts = index if isinstance(index, tuple) else (index,)
+        return tuple(self._beside(p) if isinstance(p, np.ndarray) else p for p in parts)  # PyTorch is slow at that
+
+    def __matmul__(self, other: Any) -> Any:
+        return _product(self, self._beside(other))
+
+    def max(self, axis: Any = ()) -> Any:
+        return self.amax(axis)
+
+    def min(self, axis: Any = ()) -> Any:
+        return self.amin(axis)
+
+    def var(self, ddof: int = 0) -> Any:
+        return super().var(correction=ddof)
+
+    def std(self, ddof: int = 0) -> Any:
+        return self.var(ddof) ** 0.5
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        return self.to(torch.from_numpy(np.empty(0, dtype)).dtype)
+
+    def _beside(self, values: Any) -> Any:
+        """Numbers on the host as a tensor that can be combined with this one."""
+        if torch.is_tensor(values) or isinstance(values, str):
+            return values
+        if isinstance(values, list | tuple) and any(map(torch.is_tensor, values)):
+            return [self._beside(each) for each in values]
+        tensor = torch.as_tensor(np.asarray(values))
+        return tensor.to(self.device, non_blocking=True).as_subclass(Vector) if tensor.ndim else tensor
+
+
+def _in_double(name: str) -> Callable[[Any, Any], Any]:
+    """An operator of PyTorch that makes float64 of whole numbers where it would make float32."""
+    plain = getattr(torch.Tensor, name)
+
+    def act(self: Any, other: Any) -> Any:
+        real = self.is_floating_point() or not (isinstance(other, float) or name == "__truediv__")
+        return plain(self if real else self.double(), other)
+
+    return act
+
+
+for _name in ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv"):
+    setattr(Vector, f"__{_name}__", _in_double(f"__{_name}__"))
+
+
+def _on_host(values: Any) -> Any:
+    if isinstance(values, list | tuple):
+        return type(values)(map(_on_host, values))
+    return np.asarray(values) if isinstance(values, Vector) else values
+
+
+def _product(a: Any, b: Any) -> Any:
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    return torch.matmul(a.to(dtype), b.to(dtype))
+
+
+SAME = "where argsort searchsorted diff hstack stack einsum sum mean"  # as in NumPy
+ON_DEVICE: dict[str, Callable[..., Any]] = {
+    **{name: getattr(torch, name) for name in SAME.split()},
+    "sort": lambda x: torch.sort(x).values,
+    "concatenate": torch.cat,
+    "cumsum": lambda x: torch.cumsum(x, 0),
+    "flatnonzero": lambda x: torch.nonzero(x)[:, 0],
+    "count_nonzero": lambda x: int(torch.count_nonzero(x)),
+    "max": torch.amax,
+    "ptp": lambda x, axis=(): x.max(axis) - x.min(axis),
+    "percentile": lambda x, q: np.percentile(np.asarray(x), q) if x.size > 1 << 24 else torch.quantile(x, q / 100),
+    "average": lambda x, weights: (x * weights).sum() / weights.sum(),
+    "norm": torch.linalg.vector_norm,
+    "array_equal": torch.equal,
+    "empty_like": lambda x, shape=None: x.new_empty(shape or x.shape),
+    "full_like": lambda x, value: torch.full_like(x, float(value)),
+    "ones_like": lambda x, dtype: torch.ones_like(x.astype(dtype)),
+}
+
+
 # ---- A tensor as the matrix of a fit.
 #
 # Products that decide where the optimum is (scores, slopes) are in float64. The two large ones, the Hessian and the
 # rows seen through its root, are in float32 where the caller allows it; sums in float32 never run over more than
 # `SHORT` rows. Rows are converted, centred and scaled in a buffer of fixed size, so the device never holds another X.
 
-BLOCK_ENTRIES = 1 << 26  # numbers in the buffer: 256 MB of float32
+BLOCK_ENTRIES = 1 << 27  # numbers in the buffer: 512 MB of float32
 SHORT = 4096  # rows that are added up in float32; longer sums are in float64
+FEW_ROWS = 10_000  # up to so many, vectors with a number per row are on the host
 PARTS = 4  # of the columns: products with a symmetric or triangular result leave out what is known
 
 
@@ -187,51 +287,85 @@ class TorchMatrix(DeviceMatrix):
             out, weights = self._empty(self.shape[0]), self._sent(w)
             for part, rows in self._blocks(torch.float64):
                 torch.mv(rows, weights, out=out[part])
-            self.known[:] = [(w, to_host(out))]
+            self.known[:] = [(w, self.vector(out))]
         return self.known[0][1]
 
     __matmul__ = project
 
-    def back(self, g: Floats) -> Floats:
-        """A'g."""
-        total, weights = self._empty(self.shape[1]).zero_(), self._sent(g)
+    def back(self, *vectors: Floats) -> list[Floats]:
+        """A'g of vectors g, in one pass."""
+        weights = [self._sent(g) for g in vectors]
+        total = self._empty(len(weights), self.shape[1]).zero_()
         for part, rows in self._blocks(torch.float64):
-            total += rows.mT @ weights[part]
-        return to_host(total)
+            for k, g in enumerate(weights):
+                total[k] += rows.mT @ g[part]
+        return list(to_host(total))
 
     def gram(self, d: Floats, centre: Floats | None, dtype: Any) -> Floats:
         """(A - 1 centre')' diag(d) (A - 1 centre')."""
-        k, root = self.shape[1], self._sent(np.sqrt(d))
+        return to_host(self._gram(d, centre, dtype))
+
+    def inverse_root(self, d: Floats, centre: Floats | None, lam: float, dtype: Any) -> tuple[Floats, float]:
+        """Triangular root of the inverse of `gram` + lam I, and its smallest squared pivot; 0 if it is singular."""
+        H = self._gram(d, centre, dtype)
+        H.diagonal().add_(lam)
+        scale = H.diagonal().rsqrt()
+        lower, failed = torch.linalg.cholesky_ex(H * scale * scale[:, None])
+        eye = torch.eye(len(H), dtype=H.dtype, device=H.device)
+        root = scale[:, None] * torch.linalg.solve_triangular(lower, eye, upper=False).mT
+        pivot = torch.where(failed == 0, lower.diagonal().min() ** 2, 0.0).nan_to_num()
+        return self.vector(root), float(pivot)
+
+    def _gram(self, d: Floats, centre: Floats | None, dtype: Any) -> Any:
+        k, root = self.shape[1], self._sent(np.sqrt(d)).to(_precision(dtype))
         total = self._empty(k, k).zero_()
         for _, rows in self._blocks(_precision(dtype), centre, root):
             whole = len(rows) // SHORT * SHORT
             for batch in (rows[:whole].view(-1, SHORT, k), rows[None, whole:]):
                 _add_upper_half(total, batch)
-        return to_host(total.triu() + total.triu(1).mT)
+        return total.triu() + total.triu(1).mT
+
+    def vector(self, values: Any) -> Any:
+        """One number per row, or several: on the device of X if there are many rows, else on the host."""
+        if self.shape[0] <= max(FEW_ROWS, self.shape[1]):
+            return to_host(values)
+        return torch.as_tensor(values, device=self.X.device).as_subclass(Vector)
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
         """Rows on the host."""
+        return to_host(self._rows(index, centre))
+
+    def rows_through(self, index: Any, centre: Floats | None, root: Any) -> Any:
+        """root' (a_i - centre) of some rows, in the precision of the root."""
+        R = self._root(root)
+        return self.vector(self._rows(index, centre).to(R.dtype) @ R)
+
+    def _rows(self, index: Any, centre: Floats | None) -> Any:
         place = index if isinstance(index, slice) else torch.as_tensor(index, device=self.X.device)
-        rows = to_host(self.X[place].double())
+        rows = self.X[place].double()
         if self.constant:
-            rows = np.hstack([rows, np.full((len(rows), 1), self.constant)])
-        return rows if centre is None else rows - centre
+            rows = torch.nn.functional.pad(rows, (0, 1), value=self.constant)
+        return rows if centre is None else rows - self._sent(centre)
+
+    def _root(self, root: Any) -> Any:
+        R = torch.as_tensor(root, device=self.X.device).as_subclass(torch.Tensor)
+        return R.to(_precision(np.float32)) if R.dtype == torch.float32 else R
 
     def __getitem__(self, row: int) -> Floats:
         return np.asarray(self.rows(slice(row, row + 1), None)[0])
 
-    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Floats:
-        """|b_i|^2, followed by b_i' V, of every row b_i = root' (a_i - centre); a root in float32 is triangular."""
-        dtype = _precision(root.dtype)
-        R, RV = (self._sent(each).to(dtype) for each in (root, root.astype(np.float64) @ V))
-        out = self._empty(1 + V.shape[1], self.shape[0]).zero_()
+    def seen_through(self, root: Any, centre: Floats | None, V: Floats) -> Any:
+        """|b_i|^2, 0, and b_i' V, of every row b_i = root' (a_i - centre); a root in float32 is triangular."""
+        R = self._root(root)
+        dtype, RV = R.dtype, (R.double() @ self._sent(V)).to(R.dtype)
+        out = self._empty(2 + V.shape[1], self.shape[0]).zero_()
         for part, rows in self._blocks(dtype, centre):
             for columns in _parts(R.shape[1]):
                 upto = columns.stop if dtype == torch.float32 else R.shape[0]
                 seen = rows[:, :upto] @ R[:upto, columns]
                 out[0, part] += torch.linalg.vector_norm(seen, dim=1, dtype=torch.float64).square()
-            out[1:, part] = (rows @ RV).mT
-        return to_host(out).T
+            out[2:, part] = (rows @ RV).mT
+        return self.vector(out.mT)
 
     def gram_of_rows(self, centred: bool) -> Floats:
         """A A', the rows less their mean if `centred`; for fewer rows than columns."""
@@ -254,7 +388,8 @@ class TorchMatrix(DeviceMatrix):
         """Rows less the centre, times the factor of each, in a buffer that every block overwrites."""
         (N, k), P = self.shape, self.X.shape[1]
         height = min(N, max(1, BLOCK_ENTRIES // k // SHORT) * SHORT)
-        shift = None if centre is None else self._sent(centre)
+        wide = torch.promote_types(self.X.dtype, torch.float32)
+        shift = None if centre is None else self._sent(centre).to(wide)
         plain = self.X.dtype == dtype and k == P and shift is None and factor is None
         buffer = None if plain else torch.empty((height, k), dtype=dtype, device=self.X.device)
         for start in range(0, N, height):
@@ -266,13 +401,15 @@ class TorchMatrix(DeviceMatrix):
             rows[:, P:] = self.constant
             if shift is None:
                 rows[:, :P] = self.X[part]
-            else:  # in float64, then rounded
+            else:  # in the precision of X, then rounded
                 torch.sub(self.X[part], shift[:P], out=rows[:, :P])
                 rows[:, P:] -= shift[P:]
             yield part, rows if factor is None else rows.mul_(factor[part, None])
 
     def _sent(self, values: Floats) -> Any:
-        return torch.from_numpy(np.array(values, dtype=np.float64)).to(self.X.device)
+        if isinstance(values, Vector):
+            return values.as_subclass(torch.Tensor)
+        return torch.from_numpy(np.array(values, dtype=np.float64)).to(self.X.device, non_blocking=True)
 
     def _empty(self, *shape: int) -> Any:
         return torch.empty(shape, dtype=torch.float64, device=self.X.device)
