@@ -114,3 +114,18 @@ def test_the_least_settled_rows_come_first(monkeypatch):
     changed = np.flatnonzero(with_one != with_none)
     assert changed.size == 1
     assert with_one[changed] == pytest.approx(with_all[changed])
+
+
+@pytest.mark.parametrize("columns", [5, 120])
+def test_systems_of_many_columns_are_solved_step_by_step_and_alike(columns):
+    """Fewer than `DIRECT` columns by elimination, others by conjugate gradients: both against the matrices."""
+    assert 5 < newton.DIRECT < 120
+    rng = np.random.default_rng(0)
+    B, change = rng.normal(size=(60, columns)) / 12, rng.uniform(-0.2, 0.5, size=(4, 60))
+    right = rng.normal(size=(4, columns))
+    right[2] *= 1e-6  # small or large, each to its own size
+    truth = np.array([np.linalg.solve(np.eye(columns) + B.T * d @ B, r) for d, r in zip(change, right, strict=True)])
+    found = newton._solved_each(B, change, right)
+    np.testing.assert_allclose(
+        found / np.abs(right).max(axis=1, keepdims=True), truth / np.abs(right).max(axis=1, keepdims=True), atol=1e-8
+    )

@@ -21,7 +21,7 @@ from foldless.results.auc import AUCPosterior
 # All checks use the pair-removed scores that the answer was computed from; nothing is refitted.
 
 WRONG_WAY = 3.0  # standard errors below chance
-IQR_OF_NORMAL = 1.349
+IQR_OF_NORMAL, QUARTERS = 1.349, np.array([0.25, 0.5, 0.75])
 RATIO, RATIO_ERRORS = 2.0, 3.3  # a variance ratio worth mentioning, and its least number of standard errors (log scale)
 FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations from its class
 MOVED = 0.5  # change of the AUC that matters, in posterior standard deviations
@@ -213,7 +213,7 @@ def outliers(removed: Removed, auc: AUCPosterior, names: Names) -> Finding | Non
 
 def far_off(scores: Floats) -> Bools:
     """Which scores lie far from the median of their class, in robust standard deviations."""
-    low, middle, high = np.percentile(scores, [25, 50, 75])
+    low, middle, high = np.interp(QUARTERS * (scores.size - 1), np.arange(scores.size), np.sort(scores))
     scale = max(float(high - low) / IQR_OF_NORMAL, 1e-3 * float(scores.std()), np.finfo(float).tiny)
     return np.abs(scores - float(middle)) > FAR * (1 + FAR_SMALL / scores.size) * scale
 

@@ -148,14 +148,6 @@ class Fit:
     def origin(cls, design: Design) -> Fit:
         return cls(np.zeros(design.matrix.shape[1]), 0.0, np.zeros(design.n_rows))
 
-    def beyond(self, before: Fit, ratio: float) -> Fit:
-        """The point on the line from `before` through this fit, `ratio` times the distance between them further on."""
-        return Fit(
-            self.coef + ratio * (self.coef - before.coef),
-            self.intercept + ratio * (self.intercept - before.intercept),
-            self.scores + ratio * (self.scores - before.scores),
-        )
-
 
 def approach(objective: Objective, design: Design, start: Fit, near: Factor, tolerance: float) -> Fit:
     """Newton steps from `start` until the residual is small or no step descends; `near` is a similar Hessian.
@@ -237,6 +229,7 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
 UNSETTLED = 0.03  # a correction below this, in standard deviations of the scores, is not worth a step
 MOST_WORK = 3e8  # multiplications: what is least settled comes first
 MOST_ROWS = 300  # among more, one row moves the others so little that no figure changed in simulations
+TINY, DIRECT, SOLVED = float(np.finfo(float).tiny), 80, 1e-9  # fewer columns are solved for directly, others so exactly
 SHORTER = (1.0, 0.5, 0.25)  # how far a step goes: as far as the gradient falls
 
 
@@ -269,13 +262,29 @@ def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats
 
     bend = np.where(out, 0.0, loss.curvature(z + c @ B.T))
     start = gradient(c)
-    hessians = np.eye(c.shape[1]) + (B.T * (bend - D)[:, None]) @ B
-    step = -np.linalg.solve(hessians, start[..., None])[..., 0]
+    step = -_solved_each(B, bend - D, start)
     size, length = np.linalg.norm(start, axis=1), np.zeros(len(c))
     for t in SHORTER:
         falls = np.linalg.norm(gradient(c + t * step), axis=1) < (1.0 - t / 2) * size
         length = np.where(falls & (length == 0), t, length)
     return np.asarray(length[:, None] * step)
+
+
+def _solved_each(B: Floats, change: Floats, right: Floats) -> Floats:
+    """x with x + B' diag(change) B x = right, row by row: directly, or if there are many columns as in `_solve`."""
+    if B.shape[1] < DIRECT:
+        return np.asarray(np.linalg.solve(np.eye(B.shape[1]) + (B.T * change[:, None]) @ B, right[..., None])[..., 0])
+    x, left, ahead, size = np.zeros_like(right), right, right, np.square(right).sum(axis=1, keepdims=True)
+    enough = SOLVED**2 * size
+    for _ in range(MAX_PRODUCTS):
+        curved = ahead + (ahead @ B.T * change) @ B
+        step = size / np.maximum((ahead * curved).sum(axis=1, keepdims=True), TINY)
+        x, left, last = x + step * ahead, left - step * curved, np.maximum(size, TINY)
+        size = np.square(left).sum(axis=1, keepdims=True)
+        if np.all(size <= enough):
+            break
+        ahead = left + size / last * ahead
+    return x
 
 
 def _unsettled(model: LocalModel, missed: Floats, out: Bools, spread: float) -> Ints:

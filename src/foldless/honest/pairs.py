@@ -243,8 +243,7 @@ def in_doubt(scores: Floats, positive: Bools, most: int) -> Ints:
     low, high = scores[rows1], scores[rows0]
     if max(np.count_nonzero(low < high.max()), np.count_nonzero(high > low.min())) > most:
         return np.empty(0, dtype=np.intp)
-    most1, most0 = min(most, rows1.size), min(most, rows0.size)
-    return np.concatenate([rows1[np.argsort(low)[:most1]], rows0[np.argsort(-high)[:most0]]])
+    return np.concatenate([rows1[np.argsort(low)[:most]], rows0[np.argsort(-high)[:most]]])
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,9 +81,8 @@ class Rotation:
         design = build_design(objective.X, constant=objective.constant, free_intercept=free)
         if objective.X.shape[0] * objective.X.shape[1] <= KEPT:
             design = replace(design, memory={})
-        centre = None
-        if free and design.pivots is not None:
-            centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel()
+        centred = free and design.pivots is not None
+        centre = np.asarray(objective.X.mean(axis=0), dtype=np.float64).ravel() if centred else None
         # With a scaler, or with class weights that change as rows leave, Hessians have no eigenvectors in common.
         quadratic = isinstance(objective.loss, SquaredLoss) and not objective.scaled and objective.balance is None
         spectrum = Spectrum.of(objective, design) if quadratic else None
@@ -198,8 +197,7 @@ class PenaltyPath:
 
 def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
     """Where to start: on the line through the last two fits, which move evenly with the logarithm of the strength."""
-    if len(trail) < 2:
-        return trail[-1][1] if trail else None
-    (first, before), (second, last) = trail[-2:]
-    step = np.log(second / first)
-    return last.beyond(before, float(np.log(value / second) / step)) if step else last
+    at, x = {float(np.log(known)): fit for known, fit in trail[-2:]}, float(np.log(value))
+    shares = np.array([np.prod([(x - b) / (a - b) for b in at if b != a]) for a in at])
+    parts = zip(*((fit.coef, fit.intercept, fit.scores) for fit in at.values()), strict=True)
+    return Fit(*(shares @ np.array(part) for part in parts)) if at else None

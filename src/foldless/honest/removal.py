@@ -23,14 +23,13 @@ from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks, with_free_intercept
 from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
-from foldless.honest.newton import MOST_ROWS, Point, second_steps
+from foldless.honest.newton import MOST_ROWS, TINY, Point, second_steps
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential
 from foldless.honest.pairs import pair_differences as differences
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred
 
 OfPairs = tuple[Floats, Floats]  # of positive and of negative rows, each (n1, n0)
-TINY = float(np.finfo(float).tiny)
 PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
 
 
@@ -452,7 +451,7 @@ def influence_sums(
 ) -> tuple[float, float]:
     """For each class, the sum over its rows and over all other rows of squared influences; see `Removed`."""
     few = sample.thinned(FOR_NOISE)
-    kept = np.isin(sample.rows, few.rows)
+    kept = np.full(sample.rows.size, True) if few is sample else np.isin(sample.rows, few.rows)
     model, single = model.at(np.flatnonzero(kept)), np.asarray(alone.single[few.rows])
     both = np.ix_(kept[sample.positive], kept[~sample.positive])
     first, second = few.members

@@ -431,9 +431,8 @@ class Corrections:
         return [columns.table(d, self._changes(columns)) for columns in all_columns]
 
     def _changes(self, columns: Columns) -> Changes:
-        make, design = partial(columns.changes, self.rescaling.weight[self.rows]), self.rescaling.design
-        key = (columns.scaled.columns.start, self.rows.tobytes())
-        found: Changes = make() if design.pivots is None else design.kept(key, make)
+        make = partial(columns.changes, self.rescaling.weight[self.rows])
+        found: Changes = self.rescaling.design.kept((columns.scaled.columns.start, self.rows.tobytes()), make)
         return found
 
     @cached_property
@@ -451,14 +450,15 @@ class Corrections:
         """
         alone, active = self.single(), np.any([table.changes.active for table in self.tables], axis=0)
         of_i, of_j = np.empty((2, i.size, j.size))
-        of_i[:], of_j[:] = alone[i, None], alone[j]
-        strong, weak = np.flatnonzero(active[i]), np.flatnonzero(~active[i])
+        mostly = 2 * np.count_nonzero(active) > active.size  # then all pairs in one go cost less than two parts of them
+        strong, weak = np.flatnonzero(active[i] | mostly), np.flatnonzero(~active[i] & (not mostly))
         for first, second in ((strong, np.arange(j.size)), (weak, np.flatnonzero(active[j]))):
             for part in blocks(second.size if first.size else 0, first.size, IN_CACHE):
                 places = np.ix_(first, second[part])
                 at = i[first], j[second[part]]
                 of_i[places], of_j[places] = self._pairs(*at, *slopes(*at))
-        return of_i, of_j
+        idle = ~(active[i, None] | active[j])
+        return np.where(idle, alone[i, None], of_i), np.where(idle, alone[j], of_j)
 
     def _pairs(self, i: Ints, j: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
         (iw, ii, ij), (jw, jj, ji) = np.zeros((3, i.size, j.size)), np.zeros((3, j.size, i.size))

@@ -198,10 +198,9 @@ class Candidate:
         there1, there0 = (np.arange(len(moved))[:, None] != rows for rows in (rows1, rows0))
         right = ((there1 @ (0.5 * tied)) * there0).sum(axis=1)
         untied = np.where(tied, -np.inf, diff)
+        first, second = np.where(there1, moved[:, rows1], -np.inf), np.where(there0, moved[:, rows0], np.inf)
         for part in blocks(len(moved), diff.size, IN_CACHE):
-            order = untied + moved[part, rows1][:, :, None] > moved[part, rows0][:, None, :]
-            order &= there1[part, :, None] & there0[part, None, :]
-            right[part] += np.count_nonzero(order, axis=(1, 2))
+            right[part] += np.count_nonzero(untied + first[part, :, None] > second[part, None, :], axis=(1, 2))
         whole, inner = (float(ordered(d).mean()) for d in (self.differences, diff))
         return whole, np.asarray(whole - inner + right / (there1.sum(axis=1) * there0.sum(axis=1)))
 
