@@ -395,7 +395,8 @@ def test_comparisons_of_several_classes(grouped):
     assert found.prob_a_better > 0.99
     assert found.difference.mean == pytest.approx(found.a.mean - found.b.mean, abs=0.05)
     near, back = fl.compare(good, other, both, y, **how), fl.compare(other, good, both, y, **how)
-    assert near.difference.interval() == tuple(-v for v in back.difference.interval()[::-1])
+    assert (near.a.interval(), near.b.interval()) == (back.b.interval(), back.a.interval())
+    assert near.difference.interval() == pytest.approx([-v for v in back.difference.interval()[::-1]], abs=1e-14)
     assert near.difference.sd < 0.5 * np.hypot(near.a.sd, near.b.sd)  # the rows are shared, and so are their errors
     assert fl.compare(good, good, both, y, **how).difference.interval() == (0.0, 0.0)
     ranking = fl.compare_many({"good": good, "other": other, "worse": worse}, both, y, **how)

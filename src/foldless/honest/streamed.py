@@ -133,8 +133,8 @@ class StreamedDesign:
 
     matrix: LazyMatrix
     constant: float
-    kept_index: Ints
-    kept: Floats
+    held_index: Ints
+    held: Floats
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
     known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
     known_rows: list[tuple[Ints, Floats]] = field(default_factory=list)
@@ -144,6 +144,10 @@ class StreamedDesign:
     @property
     def n_rows(self) -> int:
         return self.matrix.shape[0]
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What `make` returns: there is one fit to a stream."""
+        return make()
 
     def scores(self, coef: Floats) -> Floats:
         """A c: one pass."""
@@ -168,7 +172,7 @@ class StreamedDesign:
 
     def rows(self, index: Any, centre: Floats | None) -> Floats:
         """The rows that were kept; one pass if other rows are requested."""
-        rows = _known([(self.kept_index, self.kept), *self.known_rows], index)
+        rows = _known([(self.held_index, self.held), *self.known_rows], index)
         if rows is None:
             wanted = np.zeros(self.n_rows, dtype=bool)
             wanted[index] = True
@@ -185,7 +189,7 @@ class StreamedDesign:
     def scaled(self, factors: Floats) -> StreamedDesign:
         """Every column times its factor; for designs without an appended constant."""
         transform = ScaledRows(self.matrix.transform, factors)
-        return StreamedDesign(replace(self.matrix, transform=transform), 0.0, self.kept_index, self.kept * factors)
+        return StreamedDesign(replace(self.matrix, transform=transform), 0.0, self.held_index, self.held * factors)
 
     def coefficients(self, w: Floats, scores: Floats) -> Floats:
         return w

@@ -288,7 +288,7 @@ class GridEffect:
     def density(self) -> Floats:
         """Normalised density at the points."""
         p = np.exp(self.log_density - self.log_density.max())
-        return np.asarray(p / ((p[1:] + p[:-1]) @ self._gaps / 2))
+        return np.asarray(p / np.sum((p[1:] + p[:-1]) * self._gaps / 2))
 
     @cached_property
     def _gaps(self) -> Floats:
