@@ -126,6 +126,14 @@ def test_copies_are_not_to_be_used_and_the_way_out_works():
     assert again.auc.mean == pytest.approx(together.mean)
 
 
+@pytest.mark.parametrize(("rows", "severity"), [(100, "caution"), (1000, "info")])
+def test_one_copy_among_many_rows_is_no_caution(rows, severity):
+    rng, y = np.random.default_rng(3), np.arange(rows) % 2
+    X = rng.normal(size=(rows, 4)) + 0.5 * y[:, None]
+    X[2] = X[0]
+    assert fl.diagnose(RidgeClassifier().fit(X, y), X, y).find("copies").severity == severity
+
+
 def test_contradicting_copies_are_counted():
     """Copies under the other label are told."""
     X, y = clean(3)

@@ -113,7 +113,7 @@ def copies_finding(
 def _severity(copies: Copies, fallen: float) -> Severity:
     if fallen > 1 or copies.n_exact >= MANY * copies.codes.size:
         return "severe"
-    return "caution" if copies.n_exact > 0 or copies.share >= HARDLY else "info"
+    return "caution" if copies.share >= HARDLY else "info"
 
 
 def equal_rows(X: Any) -> Ints:
