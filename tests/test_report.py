@@ -395,7 +395,7 @@ def test_a_page_without_odds_ratios_says_why():
     rng = np.random.default_rng(3)
     A, b = rng.normal(size=(80, MOST_ODDS + 1)), np.arange(80) % 2
     html = fl.report(LogisticRegression().fit(A, b), A, b, search=False).html
-    assert "Odds ratios are shown for at most 60 columns, dense and without weights of rows; here are 61." in html
+    assert "Odds ratios are shown for at most 60 columns and unweighted rows; here are 61, categories" in html
 
 
 def test_only_a_logistic_regression_has_odds_ratios(found):

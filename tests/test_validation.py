@@ -11,6 +11,7 @@ import pytest
 from scipy.special import expit, logit, ndtr
 from sklearn import metrics
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
@@ -679,3 +680,12 @@ def test_a_slope_that_is_certain_but_near_1_does_no_harm():
     calibration = fl.analyse(LogisticRegression(C=1e4).fit(X, y), X, y).calibration
     assert 0.85 < calibration.slope.mean < calibration.slope.interval()[1] < 1
     assert calibration.doubts() == ()
+
+
+def test_two_slopes_that_disagree_are_told():
+    """Virginica against the rest of iris: nearly separated, so that few rows decide a regression on the log odds."""
+    X, y = load_iris(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    found = fl.validate(model, X, y)
+    (told,) = (note for note in found.notes if note.startswith("2: the calibration slope is in doubt"))
+    assert re.search(r"1\.1\d from the AUC and the spread of the scores, 2\.8\d from a regression", told)

@@ -208,7 +208,8 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
         figures.append(Figure(f"AUC of {label}", area, float(roc_auc_score(codes == k, own[k]))))
         laws = (calibration.slope, calibration.intercept, calibration.oe)
         figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
-    notes = (*_few(*view.counts.tolist()), *a.notes)
+    doubts = (f"{label}: {text}" for label, each in measures.calibration.items() for text in each.doubts(level))
+    notes = (*_few(*view.counts.tolist()), *doubts, *a.notes)
     return Validation(tuple(figures), None, None, codes.size, codes.size, level, a.method, notes, tuple(view.classes))
 
 

@@ -155,7 +155,8 @@ def report(words: list[str], out: Path) -> None:
     area = estimate(*(summary["auc"][key] for key in ("auc", "low", "high")))
     answer = {"auc": area, "sentence": summary["sentence"], "verdict": page.verdict, "command": command, "lines": lines}
     found = [finding for finding in analysis.findings if finding.severity != "info"]
-    reasons = [text[:1].upper() + text[1:] for text in [*(each.text for each in found), *request.numbering(found)]]
+    said = [*(each.text for each in found), *request.numbering(found), *summary["calibration"].get("doubts", ())]
+    reasons = [text[:1].upper() + text[1:] for text in said]
     write_json(out / "report.json", {**answer, "reasons": reasons, "positive_words": request.positive_words.strip()})
 
 

@@ -23,8 +23,8 @@ Examples:
 """
 RIGHT = "Right would be a calibration slope of 1, an intercept of 0 and observed/expected of 1."
 DISTANCES = (
-    "ICI, E50 and E90 are the mean, the median and the ninth decile of how far predicted risks are off; MCC is the "
-    "correlation of decisions and classes."
+    "ICI, E50 and E90: mean, median and ninth decile of how far predicted risks are off. MCC: correlation of decisions "
+    "and classes. Accuracy, PPV, NPV, F1 and MCC take the share of positives (of the file, or --prevalence) as known."
 )
 
 

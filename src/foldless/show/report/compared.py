@@ -213,7 +213,7 @@ def _advice(content: dict[str, Any]) -> str:
         f"{words.rate(present['auc'])} at the present {now}. The largest of so many is expected to be {luck} "
         f"too high by luck alone, "
     )
-    if gain <= optimism:
+    if round(gain, 3) <= round(optimism, 3):
         return f"{sentence}so a gain of {gain:.3f} is no reason to change {brief}."
     return f"{sentence}less than the gain of {gain:.3f}: another {brief} may be worth a try, judged on new rows."
 

@@ -123,8 +123,8 @@ def odds_part(case: Case) -> Part:
     if view is None or known is None or not known.name.startswith("logistic regression"):
         return Part.skipped("Odds ratios are those of a logistic regression.")
     if view.X.shape[1] > MOST_ODDS or checks.is_sparse(view.X) or np.ptp(known.loss.weight) > 0:
-        what = f"at most {MOST_ODDS} columns, dense and without weights of rows; here are {view.X.shape[1]:,}"
-        return Part.skipped(f"Odds ratios are shown for {what}.")
+        here = f"here are {view.X.shape[1]:,}, categories counted one by one"
+        return Part.skipped(f"Odds ratios are shown for at most {MOST_ODDS} columns and unweighted rows; {here}.")
     Z = np.asarray(view.X, dtype=np.float64)
     contrasts, names = _contrasts(case, Z)
     spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
