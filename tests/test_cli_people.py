@@ -362,7 +362,7 @@ def test_rows_without_a_class_are_left_out_and_counted(tmp_path):
 
 
 def test_findings_name_columns_and_rows(tmp_path):
-    """Two copies of a row, and one-hot columns and numbers that give the label away; on the page as well."""
+    """Copies of two rows, and one-hot columns and numbers that give the label away; on the page as well."""
     y = np.arange(120) % 2
     rows = {"id": [f"P{k:03d}" for k in range(120)], "a": RNG.normal(size=120).round(3)}
     rows |= {"b": RNG.normal(size=120).round(3), "c": RNG.normal(size=120).round(3), "y": y}
@@ -371,7 +371,7 @@ def test_findings_name_columns_and_rows(tmp_path):
     for name, column in told.items():
         table = {**rows, name: column}
         for values in (table["a"], table["b"], table["c"], column):
-            values[50] = values[10]
+            values[50:52] = values[10:12]
         path = written(tmp_path, **table)
         expected = {"told": "column 'told_x' is the label", "known": "column 'known' alone orders"}[name]
         for command, more in {"auc": [], "search": [], "plan": [], "compare": ["--models", "logistic,lda"]}.items():
