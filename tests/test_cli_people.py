@@ -126,7 +126,7 @@ def test_one_class_against_all_others(tmp_path):
     assert answer(path, "--positive", "2", command="validate")["n_positive"] == 60
     said = run("validate", path, "--target", "y", "--positive", "2").stdout
     assert "Right would be a calibration slope of 1" in said
-    assert "ICI, E50 and E90 are the mean" in said
+    assert "ICI, E50 and E90: mean" in said
     (tmp_path / "two").mkdir()
     two = answer(written(tmp_path / "two", **{**table, "y": np.where(stage == 2, "2", "not 2")}), "--positive", "2")
     figures = ("auc", "low", "high", "positive", "negative", "groups", "n_positive", "sensitivity")
