@@ -29,7 +29,7 @@ from foldless.cli.columns import TEXT, look_at
 from foldless.cli.models import CLASSIFIERS
 from foldless.cli.options import CommandOptions, data_options, refuse_wrong_strength
 from foldless.cli.outputs import Outputs
-from foldless.cli.report import made
+from foldless.cli.report import made, reasons
 from foldless.cli.request import Request, read_file
 from foldless.errors import FoldlessError
 from foldless.files import write_atomically
@@ -154,10 +154,8 @@ def report(words: list[str], out: Path) -> None:
     summary = page.summary()
     area = estimate(*(summary["auc"][key] for key in ("auc", "low", "high")))
     answer = {"auc": area, "sentence": summary["sentence"], "verdict": page.verdict, "command": command, "lines": lines}
-    found = [finding for finding in analysis.findings if finding.severity != "info"]
-    said = [*(each.text for each in found), *request.numbering(found), *summary["calibration"].get("doubts", ())]
-    reasons = [text[:1].upper() + text[1:] for text in said]
-    write_json(out / "report.json", {**answer, "reasons": reasons, "positive_words": request.positive_words.strip()})
+    why = [text[:1].upper() + text[1:] for text in reasons(page, analysis, request)]
+    write_json(out / "report.json", {**answer, "reasons": why, "positive_words": request.positive_words.strip()})
 
 
 def _tell(what: str, done: int) -> None:

@@ -121,6 +121,13 @@ def _progress(what: str) -> None:
         click.echo(f"\r\x1b[K{visible(what)} ...", err=True, nl=False)
 
 
+def reasons(page: Any, analysis: fl.Analysis, request: Request) -> list[str]:
+    """What speaks against the AUC, how its rows are numbered, and what is wrong with predicted risks."""
+    found = [finding for finding in analysis.findings if finding.level > 0]
+    on_risks = page.summary()["calibration"].get("doubts", ())
+    return [*(finding.text for finding in found), *request.numbering(found), *on_risks]
+
+
 def _show(
     page: Any, analysis: fl.Analysis, request: Request, written: dict[str, str | None], page_is_new: bool
 ) -> None:
@@ -132,9 +139,7 @@ def _show(
     console.say(str(page.summary()["sentence"]) + request.positive_words, style="bold")
     if page.verdict is not None:
         console.say(f"Verdict: {page.verdict}.")
-        found = [finding for finding in analysis.findings if finding.level > 0]
-        on_risks = page.summary()["calibration"].get("doubts", ())
-        console.say_notes([*(finding.text for finding in found), *request.numbering(found), *on_risks])
+        console.say_notes(reasons(page, analysis, request))
     if request.prepared:
         console.say(f"Prepared: {request.prepared}.")
     for what, path in ((what, path) for what, path in written.items() if path is not None):

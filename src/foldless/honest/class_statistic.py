@@ -19,6 +19,7 @@ all rows, corrected by the drawn pairs (`foldless.honest.pairs`), and rho from t
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -110,7 +111,7 @@ class _AsComputed:
         return statistic
 
 
-class _EachOnce:
+class _EachOnce(ABC):
     """Honest scores as a source; each AUC is computed only once, since several averages share AUCs."""
 
     honest: ClassScores
@@ -126,8 +127,8 @@ class _EachOnce:
             self._known[key] = self._component(*key)
         return self._known[key]
 
-    def _component(self, score: int, first: Classes, second: Classes) -> Component:
-        raise NotImplementedError
+    @abstractmethod
+    def _component(self, score: int, first: Classes, second: Classes) -> Component: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -210,11 +210,7 @@ def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | Non
     `counted` says whether "balanced" counts sample weights instead of rows, as newer versions of scikit-learn do
     for some classifiers.
     """
-    s = (
-        np.ones_like(view.codes, dtype=np.float64)
-        if sample_weight is None
-        else np.asarray(sample_weight, dtype=np.float64)
-    )
+    s = np.ones_like(view.codes, dtype=float) if sample_weight is None else np.asarray(sample_weight, dtype=float)
     if class_weight is None:
         return s
     return np.asarray(s * class_weights(view, class_weight, s if counted else None)[view.codes])
