@@ -154,7 +154,7 @@ def test_a_free_intercept_is_what_the_rank_one_update_gives(P):
     X, _ = gaussian(2, P, N=30)
     X, D, lam = X - X.mean(axis=0), np.linspace(0.5, 2.0, 30), 3.0
     bound, free = (build_design(X, constant=c, free_intercept=c == 0) for c in (2.0, 0.0))
-    curvature = with_free_intercept(bound, curvature_at(bound, D, lam, False), D, lam, 2.0)
+    curvature = with_free_intercept(bound, curvature_at(bound, D, lam, False), lam, 2.0)
     B = curvature.influence_rows(bound, np.arange(30))
     expected = curvature_at(free, D, lam, True).influence_rows(free, np.arange(30))
     np.testing.assert_allclose(B @ B.T, expected @ expected.T, atol=1e-10)

@@ -265,15 +265,17 @@ SAFE = 1e-4  # above this, single precision leaves four digits
 
 @dataclass(frozen=True)
 class Curvature:
-    """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, and `total` = sum of D.
+    """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, `total` = sum of D, and D itself.
 
-    Without a free intercept, `centre` is None and `total` is infinite. If `is_single`, the root is triangular and safe
+    Leverages are G_ii D_i with this very D: in a row space they are so close to 1 that the curvatures of the losses one
+    Newton step further would take them beyond. Without a free intercept, `centre` is None and `total` is infinite. If `is_single`, the root is triangular and safe
     to use in single precision.
     """
 
     root: Floats
     centre: Floats | None
     total: float
+    D: Floats
     is_single: bool = False
 
     def solve(self, right: Floats) -> Floats:
@@ -319,8 +321,8 @@ def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) ->
     if design.is_large:
         root, pivot = _factored(design, D, centre, lam, np.float32)
         if pivot > SAFE:
-            return Curvature(root, centre, total, is_single=True)
-    return Curvature(_factored(design, D, centre, lam)[0], centre, total)
+            return Curvature(root, centre, total, D, is_single=True)
+    return Curvature(_factored(design, D, centre, lam)[0], centre, total, D)
 
 
 def _factored(design: Design, D: Floats, centre: Floats | None, lam: float, *dtype: Any) -> tuple[Floats, float]:
@@ -380,12 +382,12 @@ def _spectral_root(unit: Floats) -> Floats:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: float, constant: float) -> Curvature:
+def with_free_intercept(design: Design, curvature: Curvature, lam: float, constant: float) -> Curvature:
     """The inverse Hessian without the penalty on the weight of the constant column, e: an update of rank one.
 
     (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
     """
-    root, e = curvature.root, np.zeros(len(curvature.root))
+    root, D, e = curvature.root, curvature.D, np.zeros(len(curvature.root))
     if design.pivots is None:
         e[-1] = 1.0
     else:  # all rows together are a multiple of e, so it lies in the row space
@@ -394,4 +396,4 @@ def with_free_intercept(design: Design, curvature: Curvature, D: Floats, lam: fl
     f = root @ (root.T @ e)
     left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
     f *= np.sqrt(lam / left) if left > 0 else 0.0
-    return Curvature(np.hstack([root, f[:, None]]), None, np.inf)
+    return Curvature(np.hstack([root, f[:, None]]), None, np.inf, curvature.D)

@@ -186,10 +186,10 @@ class Spectrum:
 
     def curvature(self, objective: Objective) -> Diagonal:
         """With the penalty of this objective."""
-        root = 1.0 / np.sqrt(self.values + objective.lam)
+        root, D = 1.0 / np.sqrt(self.values + objective.lam), objective.loss.weight
         if self.centre is None:
-            return Diagonal(root, None, np.inf)
-        return Diagonal(root, np.zeros(root.size), float(objective.loss.weight.sum()))
+            return Diagonal(root, None, np.inf, D)
+        return Diagonal(root, np.zeros(root.size), float(D.sum()), D)
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,17 +93,16 @@ class Factor:
 
     design: Design
     curvature: Curvature  # R, m and total
-    D: Floats  # second derivatives of the losses
     lam: float
     B: Floats | None = None  # None where it would be large
 
     @classmethod
     def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
-        D, A = objective.loss.curvature(scores), design.matrix
-        curvature = curvature_at(design, D, objective.lam, objective.free_intercept)
+        A = design.matrix
+        curvature = curvature_at(design, objective.loss.curvature(scores), objective.lam, objective.free_intercept)
         small = isinstance(A, np.ndarray) and A.size <= BLOCK_ENTRIES and not curvature.is_single
         B = curvature.influence_rows(design, slice(None)) if small else None
-        return cls(design, curvature, D, objective.lam, B)
+        return cls(design, curvature, objective.lam, B)
 
     def coordinates(self, u: Floats) -> tuple[Floats, float]:
         """(c, b) = T u."""
@@ -188,7 +187,7 @@ def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> f
 
 def _solve(near: Factor, D: Floats, ratio: float, target: Floats, forcing: float) -> tuple[Floats, Floats]:
     """u with H u = target by conjugate gradients, to a relative error `forcing`; and its scores B u."""
-    change = D - ratio * near.D
+    change = D - ratio * near.curvature.D
     u, scores = np.zeros_like(target), np.zeros_like(D)
     left, ahead = target, target
     size = first = float(target @ target)
@@ -277,12 +276,13 @@ def _solved_each(B: Floats, change: Floats, right: Floats) -> Floats:
     x, left, ahead, size = np.zeros_like(right), right, right, np.square(right).sum(axis=1, keepdims=True)
     enough = SOLVED**2 * size
     for _ in range(MAX_PRODUCTS):
+        going = size > enough  # rows that are done stay: rounding would carry them off while others go on
+        if not going.any():
+            break
         curved = ahead + (ahead @ B.T * change) @ B
-        step = size / np.maximum((ahead * curved).sum(axis=1, keepdims=True), TINY)
+        step = np.where(going, size, 0.0) / np.maximum((ahead * curved).sum(axis=1, keepdims=True), TINY)
         x, left, last = x + step * ahead, left - step * curved, np.maximum(size, TINY)
         size = np.square(left).sum(axis=1, keepdims=True)
-        if np.all(size <= enough):
-            break
         ahead = left + size / last * ahead
     return x
 

@@ -115,16 +115,11 @@ def tolerance_of(design: Design) -> float:
 
 def _descended(objective: Objective, design: Design, start: Point, curvature: Curvature) -> tuple[Point, Curvature]:
     """The optimum, with a Hessian for every Newton step only where it is cheap or one does not do."""
-    near = factored(objective, design, start, curvature)
+    near = Factor(design, curvature, objective.lam)
     point = _by_factor(objective, design, start, near, tolerance_of(design))
     if point is not None:
         return point, curvature_of(objective, design, point)
     return descend(objective, design, start, curvature)[:2]
-
-
-def factored(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Factor:
-    """The Hessian at a point, as a step towards a similar one."""
-    return Factor(design, curvature, objective.loss.curvature(point.scores), objective.lam)
 
 
 def _by_factor(objective: Objective, design: Design, start: Point, near: Factor, tolerance: float) -> Point | None:
@@ -325,14 +320,14 @@ def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> 
 def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterator[OnPath]:
     """Optima at ever stronger penalties."""
     start, stronger = fitted_point(objective, design), tempered(objective, design)
-    point, near = solution.point, factored(stronger, design, solution.point, solution.curvature)
+    point, near = solution.point, Factor(design, solution.curvature, stronger.lam)
     for _ in range(PATH_STEPS):
         stronger = replace(stronger, lam=stronger.lam * STEP)
         moved = _by_factor(stronger, design, point, near, 0.1 * CONVERGED)
         if moved is None:
             at_start = curvature_of(stronger, design, point)
             moved, curvature, _ = descend(stronger, design, point, at_start, 0.1 * CONVERGED)
-            near = factored(stronger, design, moved, curvature)
+            near = Factor(design, curvature, stronger.lam)
         point = moved
         yield OnPath(stronger, point, match_of_fit(objective, start, point))
 

@@ -254,12 +254,12 @@ def _problem(
     positive: Bools, objective: Objective, lam: float, design: Design, point: Point, curvature: Curvature
 ) -> Problem:
     z, loss = point.scores, objective.loss
-    g, D = loss.gradient(z), loss.curvature(z)
+    g, D = loss.gradient(z), curvature.D
     bent = None if isinstance(loss, SquaredLoss) else loss
     if not objective.scaled:
         return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, loss=bent)
     if objective.constant and is_centred(objective.scaled, objective.X.shape[1]):
-        curvature, g = with_free_intercept(design, curvature, D, lam, objective.constant), g - g.mean()
+        curvature, g = with_free_intercept(design, curvature, lam, objective.constant), g - g.mean()
     rescaling = Rescaling(objective.X, objective.scaled, lam, point.coef, D, design, curvature)
     return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling, bent)
 

@@ -56,7 +56,7 @@ def surrogate_problem(view: LinearView, sample_weight: Floats | None) -> tuple[P
         raise InputError("the rows of X differ by rounding alone: check how X was made.")
     coef = vectors @ ridge.coef
     z = design.scores(coef) - centre @ coef + mean_t
-    curvature = Curvature(vectors / np.sqrt(values + ridge.penalty), centre, float(D.sum()))
+    curvature = Curvature(vectors / np.sqrt(values + ridge.penalty), centre, float(D.sum()), D)
     return Problem(positive, own, ridge.kappa, D * (z - t), D, design, curvature, Readout()), ridge.match
 
 
