@@ -48,15 +48,17 @@ def test_a_sample_of_all_rows_corrects_everything():
     np.testing.assert_allclose(pairs.margins[1], diff.mean(axis=0), atol=1e-12)
 
 
-def test_pairs_among_some_rows_are_those_of_these_rows():
-    """Leaving rows out of the pairs is the same as never having had them."""
+@pytest.mark.parametrize("out1", [1.5, 9.0], ids=["both classes", "one class"])
+def test_the_share_without_some_rows_is_that_of_the_others(out1):
+    """Leaving rows out of the pairs is the same as never having had them; all but so where pairs were sampled."""
     s1, s0, diff = coupled(3)
-    keep1, keep0 = s1 < 1.5, s0 > -1.5
-    left = Pairs.of_differences(diff).kept(keep1, keep0)
-    assert left.ranks().mean == pytest.approx(ordered(diff[np.ix_(keep1, keep0)]).mean(), abs=1e-14)
+    keep1, keep0 = s1 < out1, s0 > -1.5
+    left = ordered(diff[np.ix_(keep1, keep0)]).mean()
+    assert Pairs.of_differences(diff).share_without(~keep1, ~keep0) == pytest.approx(left, abs=1e-14)
+    additive = ordered(s1[keep1, None] - s0[keep0]).mean()
+    assert Pairs(s1, s0).share_without(~keep1, ~keep0) == pytest.approx(additive, abs=1e-14)
     whole = PairSample(diff, np.arange(60), np.arange(80), np.full(60, 1 / 60), np.full(80, 1 / 80), s1, s0)
-    sampled = Pairs(s1, s0, sample=whole).kept(keep1, keep0)
-    assert sampled.ranks().mean == pytest.approx(left.ranks().mean, abs=1e-12)
+    assert Pairs(s1, s0, sample=whole).share_without(~keep1, ~keep0) == pytest.approx(left, abs=1e-3)
 
 
 # ---- The sample

@@ -193,7 +193,7 @@ def outliers(removed: Removed, auc: AUCPosterior, names: Names) -> Finding | Non
     n_far = int(far1.sum() + far0.sum())
     if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
         return None
-    before, after = removed.pairs.ranks().mean, removed.pairs.kept(~far1, ~far0).ranks().mean
+    before, after = removed.pairs.ranks().mean, removed.pairs.share_without(far1, far0)
     moved = after - before
     matters = abs(moved) > MOVED * auc.sd
     rows = np.concatenate([removed.rows1[far1], removed.rows0[far0]])

@@ -24,7 +24,7 @@ from foldless.tables.matrix import DeviceMatrix
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
-CACHED, FEWEST = 1 << 18, 256  # entries of a block that is used several times, and its minimum number of rows
+CACHED, FEWEST = 1 << 18, 1024  # entries of a block that is used several times, and its minimum number of rows
 # Products with at least this many columns and multiplications use single precision, if the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
@@ -268,8 +268,8 @@ class Curvature:
     """Square root `root` (k, r) of the inverse Hessian, weighted mean row `centre`, `total` = sum of D, and D itself.
 
     Leverages are G_ii D_i with this very D: in a row space they are so close to 1 that the curvatures of the losses one
-    Newton step further would take them beyond. Without a free intercept, `centre` is None and `total` is infinite. If `is_single`, the root is triangular and safe
-    to use in single precision.
+    Newton step further would take them beyond. Without a free intercept, `centre` is None and `total` is infinite. If
+    `is_single`, the root is triangular and safe to use in single precision.
     """
 
     root: Floats
@@ -332,7 +332,7 @@ def _factored(design: Design, D: Floats, centre: Floats | None, lam: float, *dty
             return root, pivot
     H = design.gram(D, centre, *dtype)
     H.flat[:: len(H) + 1] += lam
-    return inverse_root_and_pivot(H)
+    return inverse_root_and_pivot(H, *dtype)
 
 
 def inverse_root(H: Floats) -> Floats:
@@ -340,16 +340,19 @@ def inverse_root(H: Floats) -> Floats:
     return inverse_root_and_pivot(H)[0]
 
 
-def inverse_root_and_pivot(H: Floats) -> tuple[Floats, float]:
+def inverse_root_and_pivot(H: Floats, dtype: Any = np.float64) -> tuple[Floats, float]:
     """The root, and the smallest squared pivot of H: 0 if directions were left out, otherwise the root is triangular.
 
-    H is first scaled to unit diagonal, so that columns in different units cost no accuracy.
+    H is first scaled to unit diagonal, so that columns in different units cost no accuracy. In single precision a
+    small pivot comes without a root: the caller starts again in double.
     """
     diagonal = np.sqrt(np.maximum(np.diag(H), 0.0))
     scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
     unit = H * scale * scale[:, None]
-    lower, failed = lapack.dpotrf(unit, lower=1)
+    lower, failed = (lapack.dpotrf if dtype == np.float64 else lapack.spotrf)(unit, lower=1)
     pivot = 0.0 if failed else float(np.min(np.diag(lower))) ** 2
+    if dtype != np.float64 and pivot <= SAFE:
+        return unit, pivot
     if pivot < SINGULAR * len(H):
         return scale[:, None] * _spectral_root(unit), 0.0
     return scale[:, None] * inverse_lower(lower).T, pivot
@@ -362,9 +365,9 @@ def inverse_lower(lower: Floats) -> Floats:
     """
     n = len(lower)
     if n <= LEAF:
-        return np.asarray(lapack.dtrtri(lower, lower=1)[0])
+        return np.asarray((lapack.dtrtri if lower.dtype == np.float64 else lapack.strtri)(lower, lower=1)[0])
     half = n // 2
-    out = np.zeros((n, n))
+    out = np.zeros((n, n), dtype=lower.dtype)
     out[:half, :half] = inverse_lower(lower[:half, :half])
     out[half:, half:] = inverse_lower(lower[half:, half:])
     out[half:, :half] = -out[half:, half:] @ (lower[half:, :half] @ out[:half, :half])

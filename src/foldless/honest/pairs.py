@@ -53,20 +53,6 @@ class PairSample:
     level1: Floats
     level0: Floats
 
-    def kept(self, keep1: Bools, keep0: Bools) -> PairSample:
-        """The sample restricted to the rows that are kept, with shares that again sum to one."""
-        in1, in0 = keep1[self.place1], keep0[self.place0]
-        share1, share0 = self.share1[in1], self.share0[in0]
-        return PairSample(
-            self.diff[np.ix_(in1, in0)],
-            np.cumsum(keep1)[self.place1[in1]] - 1,
-            np.cumsum(keep0)[self.place0[in0]] - 1,
-            share1 / share1.sum(),
-            share0 / share0.sum(),
-            self.level1[keep1],
-            self.level0[keep0],
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -90,12 +76,14 @@ class Pairs:
         """From scores that do not depend on the pair: those of rows that were not used for training."""
         return cls(score1, score0)
 
-    def kept(self, keep1: Bools, keep0: Bools) -> Pairs:
-        """The pairs among some of the rows."""
-        if self.complete is not None:
-            return Pairs(self.score1[keep1], self.score0[keep0], self.complete[np.ix_(keep1, keep0)])
-        sample = None if self.sample is None else self.sample.kept(keep1, keep0)
-        return Pairs(self.score1[keep1], self.score0[keep0], sample=sample)
+    def share_without(self, out1: Bools, out0: Bools) -> float:
+        """Share of ordered pairs without some rows; what sampled pairs add to it is taken to stay."""
+        ranks, n1, n0, m1, m0 = self.ranks(), out1.size, out0.size, np.count_nonzero(out1), np.count_nonzero(out0)
+        left = n1 * n0 * ranks.mean - n0 * ranks.by_row1[out1].sum() - n1 * ranks.by_row0[out0].sum()
+        if m1 and m0:  # taken off twice
+            diff = None if self.complete is None else self.complete[np.ix_(out1, out0)]
+            left += m1 * m0 * Pairs(self.score1[out1], self.score0[out0], diff).ranks().mean
+        return float(left / ((n1 - m1) * (n0 - m0)))
 
     @cached_property
     def margins(self) -> tuple[Floats, Floats]:
