@@ -263,8 +263,9 @@ def test_extremes_leave_with_their_group():
         np.testing.assert_allclose(removed(model, X, y, groups=groups).loo, own, atol=1e-9)
 
 
-def test_rows_outside_the_sample_lose_the_scaler_too(monkeypatch):
-    X, y = rare(6, N=60)
+@pytest.mark.parametrize("P", [6, 90])
+def test_rows_outside_the_sample_lose_the_scaler_too(monkeypatch, P):
+    X, y = rare(P, N=60)
     model = make_pipeline(StandardScaler(), RidgeClassifier())
     all_rows = removed(model, X, y)
     monkeypatch.setattr(pairs, "LEAST", 10)

@@ -302,8 +302,8 @@ class Rescaling:
         def inverse(J: Ints) -> Floats:
             return np.asarray((np.eye(J.size) - (self.D * values[:, J].T) @ M[:, J]) / self.lam)
 
-        own, M = (values, M) if rows.size == len(M) else (values[rows], M[rows])
-        return Columns(scaled, own, self.coef @ Q, M, (1.0 - used) / self.lam, inverse, self.lam)
+        own, seen = (values, M) if rows.size == len(M) else (values[rows], M[rows])
+        return Columns(scaled, own, self.coef @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
