@@ -254,6 +254,16 @@ def test_groups_leave_the_scaler_whole(P):
         np.testing.assert_allclose(result.loo, own, atol=1e-9)
 
 
+@pytest.mark.parametrize("P", [8, 300])
+def test_rows_need_not_be_sorted_by_group(P):
+    """The scores without a row's own group, whatever the order of the rows."""
+    X, y = gaussian(2, P, N=36)
+    groups = np.random.default_rng(3).permutation(np.repeat(np.arange(12), 3))
+    model = make_pipeline(StandardScaler(), RidgeClassifier(alpha=2.0))
+    own = [refit_scores(model, X, y, np.flatnonzero(groups == groups[i]), [i])[0] for i in range(36)]
+    np.testing.assert_allclose(removed(model, X, y, groups=groups).loo, own, rtol=0, atol=0.02 * np.std(own))
+
+
 def test_extremes_leave_with_their_group():
     X, y = rare(1, N=36)
     groups = np.arange(36) // 3
@@ -376,3 +386,21 @@ def test_equal_rows_tie_whatever_leaves(classifier):
     assert 0.4 < grouped < 0.6
     three = fl.auc_posterior(model.fit(X, y), X, y)
     assert 0.4 < three.mean < 0.6
+
+
+@pytest.mark.parametrize(
+    ("classifier", "refitted"),
+    [(HINGE, True), (LogisticRegression(solver="liblinear"), True), (RidgeClassifier(), False)],
+    ids=["LinearSVC", "liblinear", "ridge"],
+)
+def test_no_free_intercept_makes_up_for_means_that_move(classifier, refitted):
+    """Means of some columns, and no intercept that follows them: kept, they moved scores by twice their spread."""
+    X, y = gaussian(1, 60, N=40)
+    some = ColumnTransformer([("a", StandardScaler(), slice(0, 30))], remainder="passthrough")
+    assert (fl.honest_scores(make_pipeline(some, classifier).fit(X, y), X, y).method == "refit") == refitted
+    # All centred, the closed form holds; a few centred columns move little.
+    assert fl.honest_scores(make_pipeline(StandardScaler(), classifier).fit(X, y), X, y).method == "loo"
+    assert fl.honest_scores(make_pipeline(some, classifier).fit(X[:, :33], y), X[:, :33], y).method == (
+        "refit" if refitted else "loo"
+    )
+    assert fl.honest_scores(make_pipeline(StandardScaler(), classifier).fit(X[:, :9], y), X[:, :9], y).method == "loo"

@@ -253,11 +253,10 @@ def _all_own(problem: Problem, codes: Ints) -> Floats:
 
 
 def _row_chunks(codes: Ints, width: int) -> Iterator[Ints]:
-    """Rows of whole groups, in chunks of bounded size."""
-    order = np.argsort(codes, kind="stable")
+    """Rows of whole groups in increasing order, in chunks of bounded size."""
     chunk = np.cumsum(np.bincount(codes)) // max(1, BLOCK_ENTRIES // max(width, 1))
     for number in np.unique(chunk):
-        yield order[chunk[codes[order]] == number]
+        yield np.flatnonzero(chunk[codes] == number)
 
 
 def _counts(weights: Floats, codes: Ints) -> Floats:

@@ -263,7 +263,7 @@ class Rescaling:
         return next((part.weight for part in self.scaled if part.weight is not None), self.D)
 
     def columns(self, B: Floats, rows: Ints) -> Iterator[Columns]:
-        """The scaled columns, some at a time; `B` are the rows `rows` seen through the root of the inverse Hessian."""
+        """The scaled columns, some at a time; `B` are the rows `rows`, in order, through the root of H^-1."""
         seen = B[:, : self.curvature.root.shape[1]]
         own = self.design.rows(rows, None) if self.design.pivots is None else None
         for scaled in self.scaled:

@@ -151,6 +151,7 @@ def _scaled_by(step: Any, place: slice) -> tuple[ScaledColumns, ...]:
 # Steps that learn from X without y, and that cost more than 0.005 of AUC for being kept as fitted to all rows: the mean
 # distance from refits of the whole pipeline without two rows (the table in docs/guides/limits.md).
 COSTLY = {"PCA", "KBinsDiscretizer", "Nystroem"}
+MANY_CENTRED = 0.5  # columns per row up to which scores move by less than a third of their spread as means leave
 
 
 def costly_steps(steps: Steps) -> Steps:
@@ -165,6 +166,18 @@ def _is_costly(step: Any, last: bool) -> bool:
         return any(_is_costly(s, last and k == len(branch) - 1) for branch in inner for k, (_, s) in enumerate(branch))
     names = sklearn_names(step)
     return bool(COSTLY & names) or bool(not last and names & set(SCALERS) and getattr(step, "with_std", True))
+
+
+def loose_centres(steps: Steps, scaled: tuple[ScaledColumns, ...], classifier: Any, shape: tuple[int, int]) -> Steps:
+    """The scaler before a classifier whose intercept cannot follow its means as they move with rows that leave.
+
+    There is no intercept, or a penalised one (liblinear) and columns that are not centred. Where columns are many, the
+    mean of the other rows then points at the row that left, and moves its score.
+    """
+    centred, penalised = sum(part.width for part in scaled if part.centred), "LinearSVC" in sklearn_names(classifier)
+    penalised = penalised or getattr(classifier, "solver", "") == "liblinear"
+    tied = (penalised and centred < shape[1]) or not getattr(classifier, "fit_intercept", True)
+    return steps[-1:] if tied and centred > MANY_CENTRED * shape[0] else []
 
 
 def _looks_standardised(X: Any) -> bool:

@@ -28,6 +28,7 @@ from foldless.model.steps import (
     flattened,
     is_estimator,
     kind_and_need,
+    loose_centres,
     scaled_columns,
     sklearn_names,
     thawed,
@@ -134,7 +135,9 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
     pulled = [opened.pull(row) for row in coef]
     M = checks.as_matrix(opened.table)
     doubts = tuple(_note_on_unknown(step) for step in opened.unknown)
-    kept = () if opened.supervised else tuple(pullback.described(*step) for step in costly_steps(steps))
+    scaled = () if opened.supervised else scaled_columns(steps, M)
+    costly = [] if opened.supervised else costly_steps(steps) or loose_centres(steps, scaled, final, M.shape)
+    kept = tuple(pullback.described(*step) for step in costly)
     sign = -1.0 if flipped else 1.0
     view = LinearView(
         M,
@@ -147,7 +150,7 @@ def take_apart(estimator: Any, X: Any, y: Any, *, pos_label: Any = None, several
         flipped,
         notes + _notes_on_supervised(opened.supervised, M.shape[1]) + _notes_on_kept(kept, codes.size) + doubts,
         doubts,
-        () if opened.supervised else scaled_columns(steps, M),
+        scaled,
         kept,
     )
     view.scores()  # names the row of a NaN, which scikit-learn's error would not
