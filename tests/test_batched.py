@@ -23,13 +23,14 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 import foldless as fl
 from data import alternating, ones_first
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.batched import fit_at_once
 from foldless.honest.refits import FOLDS, Training, hold_out, stratified
+from sklearn_versions import l1
 
 EXACT = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
 LOGISTIC, RIDGE = LogisticRegression(**EXACT), RidgeClassifier()
@@ -53,6 +54,7 @@ PIPELINES = {
     **{f"pls {k}": PLSRegression(k) for k in range(1, 6)},
     **{f"pls {k}, unscaled": PLSRegression(k, scale=False) for k in range(1, 6)},
 }
+L1 = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, solver="liblinear", random_state=0, **l1()))
 
 
 def rows(columns, seed=0):
@@ -143,13 +145,81 @@ def test_sample_weights_reach_the_classifier_only():
         np.testing.assert_allclose(batch.scores[k, splits[k][1]], expected, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["kbest", "pls 2"])
-def test_no_clone_is_fitted(name, monkeypatch):
+@pytest.mark.parametrize("model", [PIPELINES["kbest"], PIPELINES["pls 2"], L1], ids=["kbest", "pls", "l1"])
+def test_no_clone_is_fitted(model, monkeypatch):
     """Which is what saves the time."""
-    t = trained(PIPELINES[name], *rows(40))
+    t = trained(model, *rows(40))
     for kind in (LogisticRegression, PLSRegression):
         monkeypatch.setattr(kind, "fit", None)
     assert hold_out(t).fits == 20
+
+
+# ---- an L1 penalty, and the hinge
+
+LIBLINEAR = {**l1(), "solver": "liblinear", "tol": 1e-10, "max_iter": 100_000, "random_state": 0}
+SAGA = {**l1(), "solver": "saga", "tol": 1e-9, "max_iter": 100_000, "random_state": 0}
+TIGHT = {"tol": 1e-9, "max_iter": 10_000_000}
+SPARSE = {
+    **{f"l1 {C}": make_pipeline(StandardScaler(), LogisticRegression(C=C, **LIBLINEAR)) for C in (0.05, 0.3, 1.0)},
+    "l1, saga": make_pipeline(StandardScaler(), LogisticRegression(C=0.3, **SAGA)),
+    "elastic net": make_pipeline(StandardScaler(), LogisticRegression(C=0.2, **SAGA | l1(0.5))),
+    "l1, no intercept": LogisticRegression(C=0.1, fit_intercept=False, **LIBLINEAR),
+    "l1, selected": make_pipeline(SelectKBest(k=10), StandardScaler(), LogisticRegression(C=0.3, **LIBLINEAR)),
+    "l1, weighed": make_pipeline(
+        StandardScaler(), LogisticRegression(C=0.2, class_weight={0: 2.0}, intercept_scaling=3.0, **LIBLINEAR)
+    ),
+    "l1, squared hinge": make_pipeline(StandardScaler(), LinearSVC(C=0.05, penalty="l1", dual=False, **TIGHT)),
+    "hinge": make_pipeline(StandardScaler(), SVC(kernel="linear", C=0.1, tol=1e-9)),
+    "hinge, balanced": make_pipeline(StandardScaler(), SVC(kernel="linear", C=0.01, class_weight="balanced", tol=1e-9)),
+    "hinge, penalised intercept": make_pipeline(StandardScaler(), LinearSVC(C=0.01, loss="hinge", **TIGHT)),
+}
+
+
+@pytest.mark.parametrize("columns", [12, 100])
+@pytest.mark.parametrize("name", SPARSE)
+def test_sparse_and_hinge_scores_are_those_of_scikit_learns_refits(name, columns):
+    """To 1e-5 of the spread of the scores, at a tight tolerance of its solvers."""
+    (X, y), model = rows(columns), SPARSE[name]
+    batch, splits = batch_of(trained(model, X, y, pos_label=0))
+    assert batch is not None
+    assert not batch.doubtful.any()
+    for k, expected in enumerate(refitted_scores(model, X, y, splits)):
+        np.testing.assert_allclose(-batch.scores[k, splits[k][1]], expected, rtol=0, atol=1e-5 * np.std(expected))
+
+
+def test_fits_that_use_no_column_are_made_at_once():
+    """Of a penalty so strong that only the fit to all rows, and some others, have a column left."""
+    X, y = alternating(60, 20, seed=4)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    C = 1.05 / np.max(np.abs(Z.T @ (y - 0.5)))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=C, **LIBLINEAR))
+    batch, splits = batch_of(trained(model, X, y))
+    empty = [np.ptp(each) == 0 for each in batch.scores]
+    assert 0 < sum(empty) < len(splits)
+    for k, expected in enumerate(refitted_scores(model, X, y, splits)):
+        np.testing.assert_allclose(batch.scores[k, splits[k][1]], expected, rtol=0, atol=1e-7)
+
+
+def test_weights_of_rows_reach_an_l1_problem_and_the_hinge():
+    """To 1e-4 of the spread: of columns that are not centred, libsvm's single precision loses digits."""
+    X, y = rows(30)
+    weight = np.random.default_rng(1).uniform(0.2, 2, y.size)
+    for model in (LogisticRegression(C=0.1, **LIBLINEAR), SVC(kernel="linear", C=0.1, tol=1e-9)):
+        t = Training.of(clone(model).fit(X, y, sample_weight=weight), X, y, None, None, weight)
+        batch, splits = batch_of(t)
+        for k, expected in enumerate(refitted_scores(model, X, y, splits, sample_weight=weight)):
+            np.testing.assert_allclose(batch.scores[k, splits[k][1]], expected, rtol=0, atol=1e-4 * np.std(expected))
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_a_hinge_solver_that_warns_is_left_to_itself():
+    """Its warnings reach the notes."""
+    X, y = rows(30)
+    model = make_pipeline(StandardScaler(), LinearSVC(C=100.0, loss="hinge", max_iter=3000, random_state=0)).fit(X, y)
+    t = Training.of(model, X, y, None, None, None)
+    short = replace(t, estimator=clone(model).set_params(linearsvc__max_iter=60).fit(X, y))
+    short.estimator[-1].n_iter_ = 1  # as if the fit to all rows had ended in time
+    assert len(hold_out(short).warned) > 0
 
 
 # ---- what is left to scikit-learn
@@ -225,7 +295,8 @@ class Louder(SelectKBest):
         (make_pipeline(SelectKBest(k=200), RIDGE), lambda X: np.tile(X, 15)),
         (LogisticRegression(C=np.inf), np.asarray),
         (RidgeClassifier(alpha=0.0), np.asarray),
-        (LogisticRegression(l1_ratio=1.0, solver="liblinear"), np.asarray),
+        (SVC(), np.asarray),
+        (LogisticRegression(C=1e3, tol=1e-2, solver="liblinear", **l1()), lambda X: np.tile(X, 15)),
         (RIDGE, lambda X: X.astype(np.float32)),
         (RIDGE, csr_matrix),
         (RidgeClassifier(class_weight="balanced"), np.asarray),
@@ -237,7 +308,8 @@ class Louder(SelectKBest):
         "many columns",
         "no penalty",
         "least squares",
-        "l1",
+        "kernel",
+        "l1, hardly penalised",
         "float32",
         "sparse",
         "balanced",

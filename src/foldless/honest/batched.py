@@ -3,15 +3,18 @@
     sums of the columns -> columns as each fit scales and selects them -> one stack of small problems -> scores (M, N)
 
 StandardScaler, VarianceThreshold and univariate selection read nothing but sums over rows, and one product with the
-indicator (M, N) of the training rows gives those of all M fits. What remains is a small L2 problem per fit, or PLS.
+indicator (M, N) of the training rows gives those of all M fits. What remains is a small problem per fit: an L2 penalty,
+an L1 penalty on the columns that the fit uses, PLS, or the hinge, left to its own solver on inner products of the rows.
 Where rounding could decide a choice (two columns equally good, a constant column), or scikit-learn would raise, the fit
 is `doubtful` and left to scikit-learn itself.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,13 +24,15 @@ from scipy.special import chdtrc, expit, fdtrc
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Ints
-from foldless.honest.families import Loss, Objective, describe
+from foldless.honest.families import Loss, Objective, describe, l1_share
 from foldless.model.steps import flattened
 from foldless.model.view import LinearView, codes_of
 
 CANCELLED = 1e-11  # variance over mean square, below which a variance from sums is mostly rounding
 NEAR, NEAR_TAIL = 1e-12, 1e-9  # relative distances, of scores and of p-values, that rounding may cross
 ITERATIONS, SOLVED = 40, 1e-10  # of Newton's method, and the relative change of scores that ends it
+NEARLY = 1e-6  # the same under an L1 penalty, and the share of the penalty by which a slope may exceed it
+SWEEPS = 2  # over the weights under an L1 penalty, before all of them move together
 CLOSE = 0.02  # of a score's sd: how near the fit to all rows has to be to the user's own
 LARGEST = 1 << 25  # entries of a table
 WORTH = 1 << 21  # rows x columns^2 of one fit: beyond it, scikit-learn's solvers are as fast
@@ -94,10 +99,19 @@ class Seen:
         factor = np.where(self.sums.constant, self.factor, 1 / np.sqrt(_nonzero(variance)))
         return replace(self, factor=factor, doubtful=self.doubtful | np.any(self.sums.unsafe & self.kept, axis=1))
 
+    @property
+    def width(self) -> int:
+        """The largest number of columns of a fit."""
+        return int(self.kept.sum(axis=1).max())
+
+    @property
+    def places(self) -> Ints:
+        """Where the kept columns of every fit are, (M, K); others follow as padding."""
+        return np.argsort(~self.kept, axis=1, kind="stable")[:, : self.width]
+
     def values(self) -> Floats:
         """The kept columns of every fit, (M, K, N), padded by columns of zeros."""
-        width = int(self.kept.sum(axis=1).max())
-        places = np.argsort(~self.kept, axis=1, kind="stable")[:, :width]
+        places = self.places
         factor = np.take_along_axis(np.where(self.kept, self.factor, 0.0), places, axis=1)
         shift = np.take_along_axis(self.shift, places, axis=1)
         return np.asarray((self.sums.X.T[places] - shift[:, :, None]) * factor[:, :, None])
@@ -207,42 +221,156 @@ OTHERS: dict[str, Step] = {"StandardScaler": _standardised, "VarianceThreshold":
 STEPS = OTHERS | dict.fromkeys(CHOICES, _selected)
 
 
-# ---- The last step: an L2 problem, or PLS
+# ---- The last step: an L2 problem, an L1 problem, the hinge, or PLS
 
 Scored = tuple[Floats, Bools]  # scores of all rows in every fit (M, N), and which fits are doubtful
 
 
 def l2_scores(seen: Seen, objective: Objective) -> Scored | None:
     """Scores at the optimum of  lam/2 |w|^2 + sum over the training rows of the loss."""
-    if objective.free_intercept:  # takes up any shift
-        seen = replace(seen, shift=seen.sums.mean)
-    widest, rows = int(seen.kept.sum(axis=1).max()), seen.sums.positive.size
-    if not objective.lam > 0 or rows * widest**2 > WORTH:
+    if not objective.lam > 0 or _too_wide(seen):
         return None
-    J = seen.values()
-    constant = 1.0 if objective.free_intercept else objective.constant
-    lam = np.append(np.full(J.shape[1], objective.lam), 0.0 if objective.free_intercept else objective.lam)
-    J = np.concatenate([J, np.full((len(J), 1, rows), constant)], axis=1)
-    loss = objective.loss
-    scores, solved = minimised(J, type(loss)(loss.target, loss.weight * seen.sums.inside), lam)
+    J, penalised = _stacked(seen, objective)
+    scores, solved = minimised(J, _inside(objective.loss, seen), objective.lam * penalised)
     return scores, seen.doubtful | ~solved
+
+
+def _too_wide(seen: Seen) -> bool:
+    return seen.sums.positive.size * seen.width**2 > WORTH
+
+
+def _inside(loss: Loss, seen: Seen) -> Loss:
+    return type(loss)(loss.target, loss.weight * seen.sums.inside)
+
+
+def _stacked(seen: Seen, objective: Objective) -> tuple[Floats, Floats]:
+    """The columns of every fit and one for the intercept, (M, K + 1, N), and 1 for those that are penalised."""
+    J, free = seen.values(), objective.free_intercept
+    constant = np.full((len(J), 1, J.shape[2]), 1.0 if free else objective.constant)
+    return np.concatenate([J, constant], axis=1), np.append(np.ones(J.shape[1]), 0.0 if free else 1.0)
 
 
 def minimised(J: Floats, loss: Loss, lam: Floats) -> tuple[Floats, Bools]:
     """Scores (M, N) of M problems with columns J (M, K, N) by Newton's method, and which of them were solved."""
-    coef, z, diagonal = np.zeros(J.shape[:2]), np.zeros((J.shape[0], J.shape[2])), np.arange(J.shape[1])
+    coef, z = np.zeros(J.shape[:2]), np.zeros((J.shape[0], J.shape[2]))
     solved = np.zeros(len(J), dtype=bool)
     with np.errstate(all="ignore"):  # a problem that diverges is not solved
         for _ in range(ITERATIONS):
             slope = np.matmul(J, loss.gradient(z)[:, :, None])[:, :, 0] + lam * coef
-            H = np.matmul(J * loss.curvature(z)[:, None, :], J.transpose(0, 2, 1))
-            H[:, diagonal, diagonal] += lam + np.finfo(float).tiny
-            coef = coef - np.linalg.solve(H, slope[:, :, None])[:, :, 0]
+            coef = coef - np.linalg.solve(_hessian(J, loss, z, lam), slope[:, :, None])[:, :, 0]
             before, z = z, np.matmul(coef[:, None, :], J)[:, 0]
-            solved = np.max(np.abs(z - before), axis=1) <= SOLVED * (1 + np.max(np.abs(z), axis=1))
+            solved = _settled(z, before, SOLVED)
             if solved.all():
                 break
     return z, solved
+
+
+def _hessian(J: Floats, loss: Loss, z: Floats, lam: Floats) -> Floats:
+    H, diagonal = np.matmul(J * loss.curvature(z)[:, None, :], J.transpose(0, 2, 1)), np.arange(J.shape[1])
+    H[:, diagonal, diagonal] += lam + np.finfo(float).tiny
+    return np.asarray(H)
+
+
+def _settled(z: Floats, before: Floats, change: float) -> Bools:
+    return np.asarray(np.max(np.abs(z - before), axis=1) <= change * (1 + np.max(np.abs(z), axis=1)))
+
+
+# ---- The same with an L1 penalty, from the fit to all rows
+
+
+def l1_scores(seen: Seen, objective: Objective, l1: float) -> Scored | None:
+    """Scores at the optimum of  l1 |w|_1 + lam/2 |w|^2 + sum over the training rows of the loss.
+
+    The fits start from the weights of the fit to all rows. Every step moves the weights that are not 0, or should not
+    stay 0.
+    """
+    loss, coef = _inside(objective.loss, seen), np.zeros(seen.kept.shape)
+    coef[:, seen.kept[-1]] = objective.weights
+    coef *= seen.kept
+    constant = 1.0 if objective.free_intercept else objective.constant
+    last, w = np.full((len(coef), 1), objective.intercept / (constant or 1.0)), coef * seen.factor
+    z = w @ seen.sums.X.T - np.sum(w * seen.shift, axis=1, keepdims=True) + constant * last
+    start, wanted, solved = z[-1], seen.kept, np.zeros(len(coef), dtype=bool)
+    with np.errstate(all="ignore"):  # a problem that diverges is not solved
+        for _ in range(ITERATIONS):
+            slope = loss.gradient(z)
+            by_column = (slope @ seen.sums.X - slope.sum(axis=1, keepdims=True) * seen.shift) * seen.factor
+            wanted = seen.kept & (coef == 0) & (np.abs(by_column) > l1 * (1 + NEARLY))
+            if solved.all() and not wanted.any():
+                break
+            used = replace(seen, kept=wanted | (coef != 0))
+            if _too_wide(used) or used.width > 3 * z.shape[1]:
+                return None
+            (J, penalised), places = _stacked(used, objective), used.places
+            now, lam = np.hstack([np.take_along_axis(coef, places, axis=1), last]), objective.lam * penalised
+            slopes = np.matmul(J, slope[:, :, None])[:, :, 0] + lam * now
+            now = _shrunk(_hessian(J, loss, z, lam), slopes, now, l1 * penalised, SWEEPS if wanted.any() else 0)
+            np.put_along_axis(coef, places, now[:, :-1], axis=1)
+            last, before, z = now[:, -1:], z, np.matmul(now[:, None, :], J)[:, 0]
+            solved = _settled(z, before, NEARLY)
+            if np.max(np.abs(z[-1] - start)) > CLOSE * np.std(start):  # the user's fit was not at its optimum
+                return None
+    return z, seen.doubtful | ~solved | wanted.any(axis=1)
+
+
+def _shrunk(H: Floats, slope: Floats, coef: Floats, l1: Floats, sweeps: int) -> Floats:
+    """Lower the sum of l1 |w|_1 and a quadratic function with this Hessian, and this slope at `coef`.
+
+    Weights one by one, then all that are not 0 together, as far as the first that becomes 0.
+    """
+    rows, w, g = np.ascontiguousarray(H.transpose(1, 2, 0)), coef.T.copy(), slope.T.copy()
+    diagonal = np.einsum("kkm->km", rows)
+    limit = l1[:, None] / diagonal
+    for _ in range(sweeps):
+        for k in np.flatnonzero(np.any((w != 0) | (np.abs(g) > l1[:, None]), axis=1)):
+            at = w[k] - g[k] / diagonal[k]
+            new = at - np.minimum(np.maximum(at, -limit[k]), limit[k])
+            g += (new - w[k]) * rows[k]
+            w[k] = new
+    w, g = w.T, g.T
+    sign, free = np.sign(w), (w != 0) | (l1 == 0)
+    system = np.where(free[:, :, None] & free[:, None, :], H, 0.0) + np.eye(l1.size) * ~free[:, :, None]
+    step = -np.linalg.solve(system, np.where(free, g + l1 * sign, 0.0)[:, :, None])[:, :, 0]
+    reach = np.where((l1 > 0) & (step * sign < -np.abs(w)), -w / np.where(step, step, 1.0), 1.0)
+    share = reach.min(axis=1, keepdims=True)
+    return np.where((reach <= share) & (share < 1), 0.0, w + share * step)
+
+
+# ---- The hinge: scikit-learn's solver, on tables with as many columns as rows
+
+
+def hinge_scores(seen: Seen, final: Any, labels: Labels, weight: Floats | None) -> Scored | None:
+    """Scores by the solver of SVC or LinearSVC, which sees inner products of rows only; doubtful where it warns."""
+    from sklearn.base import clone
+
+    s, by_products = seen.sums, type(final).__name__ == "SVC"
+    y = np.where(labels.positive, labels.positive_label, labels.negative_label)
+    if s.positive.size**2 > WORTH or hasattr(final, "predict_proba"):
+        return None
+    options = {"kernel": "precomputed"} if by_products else {"random_state": final.random_state or 0}
+    model, scores, doubtful = clone(final).set_params(**options), np.empty(s.inside.shape), seen.doubtful.copy()
+    for m, train in enumerate(s.inside > 0):
+        table = (s.X - (s.mean if by_products else seen.shift)[m]) * (seen.factor[m] * seen.kept[m])
+        table = (table @ table.T)[:, train] if by_products else _rotated(table)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.fit(table[train], y[train], None if weight is None else weight[train])
+        scores[m] = model.decision_function(table)
+        doubtful[m] |= bool(caught)
+    return scores * _towards(final, labels), doubtful
+
+
+def _rotated(table: Floats) -> Floats:
+    """No more columns than rows, and the same inner products."""
+    if table.shape[1] <= table.shape[0]:
+        return table
+    values, vectors = np.linalg.eigh(table @ table.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _towards(final: Any, labels: Labels) -> float:
+    """1 if the scores of a classifier point towards the positive class, else -1."""
+    return 1.0 if final.classes_[1] == labels.positive_label else -1.0
 
 
 def pls_scores(seen: Seen, components: int, scale: bool) -> Scored:
@@ -302,16 +430,31 @@ def _scored(seen: Seen, final: Any, labels: Labels, weight: Floats | None) -> Sc
     """Scores by the last step; None if it is not known, stopped early, or balances its classes."""
     if type(final).__name__ == "PLSRegression" and weight is None:
         return pls_scores(seen, final.n_components, final.scale)
-    balanced = getattr(final, "class_weight", None) == "balanced"  # weights that change from fit to fit
-    made = getattr(final, "n_iter_", None)
-    stopped = made is not None and np.max(made) >= (getattr(final, "max_iter", None) or np.inf)
-    if type(final).__name__ not in ("LogisticRegression", "RidgeClassifier", "LinearSVC") or balanced or stopped:
+    made, most = getattr(final, "n_iter_", None), getattr(final, "max_iter", None) or -1
+    name, stopped = type(final).__name__, made is not None and 0 < most <= np.max(made)
+    if stopped or name not in ("LogisticRegression", "RidgeClassifier", "LinearSVC", "SVC"):
         return None
-    coef = np.atleast_2d(final.coef_)
-    view = LinearView(np.zeros((labels.positive.size, coef.shape[1])), *codes_of(labels), coef, np.zeros(1), final)
+    if name == "SVC" or getattr(final, "loss", None) == "hinge":
+        return hinge_scores(seen, final, labels, weight) if getattr(final, "kernel", "linear") == "linear" else None
+    if getattr(final, "class_weight", None) == "balanced":  # weights that change from fit to fit
+        return None
+    return _penalised_scores(seen, final, labels, weight)
+
+
+def _penalised_scores(seen: Seen, final: Any, labels: Labels, weight: Floats | None) -> Scored | None:
+    """Scores of the fits with an L2 or an L1 penalty, or both."""
+    l1, plain, sign = l1_share(final), copy(final), _towards(final, labels)
+    if l1:
+        plain.penalty, plain.l1_ratio = "l2", None
+    coef, shape = sign * np.atleast_2d(final.coef_), (labels.positive.size, np.size(final.coef_))
+    view = LinearView(np.zeros(shape), *codes_of(labels), coef, sign * np.ravel(final.intercept_), plain)
     with suppress(EstimatorError):  # no penalty: left to scikit-learn
         objective = describe(view, weight)
-        return None if objective is None else l2_scores(seen, objective)
+        if objective is None or (l1 and np.count_nonzero(seen.kept[-1]) != coef.size):
+            return None
+        if objective.free_intercept:  # takes up any shift
+            seen = replace(seen, shift=seen.sums.mean)
+        return l1_scores(seen, replace(objective, lam=1.0 - l1), l1) if l1 else l2_scores(seen, objective)
     return None
 
 

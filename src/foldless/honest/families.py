@@ -280,10 +280,15 @@ def strength(est: Any) -> float | None:
         return None
     if penalty is None:
         return np.inf
-    ratio = _chosen(est.l1_ratio_ if cross_validated else est.l1_ratio)
-    if penalty == "l1" or (penalty in ("elasticnet", "deprecated") and ratio not in (None, 0.0)):
-        return None
-    return _chosen(est.C_ if cross_validated else est.C)
+    return None if l1_share(est) else _chosen(est.C_ if cross_validated else est.C)
+
+
+def l1_share(est: Any) -> float:
+    """Share of the L1 norm in the penalty; the rest is L2."""
+    penalty, ratio = getattr(est, "penalty", "deprecated"), getattr(est, "l1_ratio_", getattr(est, "l1_ratio", None))
+    if penalty == "l1":
+        return 1.0
+    return (_chosen(ratio) or 0.0) if penalty in ("elasticnet", "deprecated") else 0.0
 
 
 def _chosen(value: Any) -> float | None:
