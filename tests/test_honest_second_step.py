@@ -117,15 +117,19 @@ def test_the_least_settled_rows_come_first(monkeypatch):
 
 
 @pytest.mark.parametrize("columns", [5, 120])
-def test_systems_of_many_columns_are_solved_step_by_step_and_alike(columns):
-    """Fewer than `DIRECT` columns by elimination, others by conjugate gradients: both against the matrices."""
-    assert 5 < newton.DIRECT < 120
+def test_systems_of_all_units_are_solved_each(columns):
+    """Against the matrices; also where a row counts thousands of times what it did, which steps would not reach."""
     rng = np.random.default_rng(0)
-    B, change = rng.normal(size=(60, columns)) / 12, rng.uniform(-0.2, 0.5, size=(4, 60))
+    B, D, bend = rng.normal(size=(60, columns)) / 20, np.full(60, 0.2), rng.uniform(0.0, 0.7, size=(4, 60))
+    bend[1, :9] = 4000.0
     right = rng.normal(size=(4, columns))
-    right[2] *= 1e-6  # small or large, each to its own size
-    truth = np.array([np.linalg.solve(np.eye(columns) + B.T * d @ B, r) for d, r in zip(change, right, strict=True)])
-    found = newton._solved_each(B, change, right)
-    np.testing.assert_allclose(
-        found / np.abs(right).max(axis=1, keepdims=True), truth / np.abs(right).max(axis=1, keepdims=True), atol=1e-8
-    )
+    matrices = [np.eye(columns) + B.T * (b - D) @ B for b in bend]
+    truth = np.array([np.linalg.solve(H, r) for H, r in zip(matrices, right, strict=True)])
+    np.testing.assert_allclose(newton._solved_each(B, D, bend, right), truth, rtol=1e-9, atol=1e-12)
+
+
+def test_a_unit_without_a_solution_takes_no_step():
+    """Rows that determine a direction alone, and do not count any more, leave nothing to divide by."""
+    right = np.array([[1.0, 2.0], [3.0, 4.0]])
+    found = newton._solved_each(np.eye(2), np.ones(2), np.array([[0.0, 1.0], [1.0, 2.0]]), right)
+    np.testing.assert_allclose(found, [[0.0, 0.0], [3.0, 2.0]])

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from scipy.linalg import blas, lapack
 
 from foldless.checks import Bools, Floats, Ints
 from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, blocks, curvature_at
@@ -228,7 +229,7 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
 UNSETTLED = 0.03  # a correction below this, in standard deviations of the scores, is not worth a step
 MOST_WORK = 3e8  # multiplications: what is least settled comes first
 MOST_ROWS = 300  # among more, one row moves the others so little that no figure changed in simulations
-TINY, DIRECT, SOLVED = float(np.finfo(float).tiny), 80, 1e-9  # fewer columns are solved for directly, others so exactly
+TINY = float(np.finfo(float).tiny)
 SHORTER = (1.0, 0.5, 0.25)  # how far a step goes: as far as the gradient falls
 
 
@@ -255,35 +256,28 @@ def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats
     """A Newton step from each row of c without the rows `out`, shortened until the gradient falls, or none."""
     B, D, slopes = model.B, model.D, loss.gradient(z)
 
-    def gradient(c: Floats) -> Floats:
+    def gradient(c: Floats, units: Any = slice(None)) -> Floats:
         s = c @ B.T
-        return np.asarray(c + (np.where(out, -model.g, loss.gradient(z + s) - slopes) - D * s) @ B)
+        return np.asarray(c + (np.where(out[units], -model.g, loss.gradient(z + s) - slopes) - D * s) @ B)
 
-    bend = np.where(out, 0.0, loss.curvature(z + c @ B.T))
     start = gradient(c)
-    step = -_solved_each(B, bend - D, start)
-    size, length = np.linalg.norm(start, axis=1), np.zeros(len(c))
+    step = -_solved_each(B, D, np.where(out, 0.0, loss.curvature(z + c @ B.T)), start)
+    size, length, left = np.linalg.norm(start, axis=1), np.zeros(len(c)), np.arange(len(c))
     for t in SHORTER:
-        falls = np.linalg.norm(gradient(c + t * step), axis=1) < (1.0 - t / 2) * size
-        length = np.where(falls & (length == 0), t, length)
+        falls = np.linalg.norm(gradient(c[left] + t * step[left], left), axis=1) < (1.0 - t / 2) * size[left]
+        length[left[falls]], left = t, left[~falls]
     return np.asarray(length[:, None] * step)
 
 
-def _solved_each(B: Floats, change: Floats, right: Floats) -> Floats:
-    """x with x + B' diag(change) B x = right, row by row: directly, or if there are many columns as in `_solve`."""
-    if B.shape[1] < DIRECT:
-        return np.asarray(np.linalg.solve(np.eye(B.shape[1]) + (B.T * change[:, None]) @ B, right[..., None])[..., 0])
-    x, left, ahead, size = np.zeros_like(right), right, right, np.square(right).sum(axis=1, keepdims=True)
-    enough = SOLVED**2 * size
-    for _ in range(MAX_PRODUCTS):
-        going = size > enough  # rows that are done stay: rounding would carry them off while others go on
-        if not going.any():
-            break
-        curved = ahead + (ahead @ B.T * change) @ B
-        step = np.where(going, size, 0.0) / np.maximum((ahead * curved).sum(axis=1, keepdims=True), TINY)
-        x, left, last = x + step * ahead, left - step * curved, np.maximum(size, TINY)
-        size = np.square(left).sum(axis=1, keepdims=True)
-        ahead = left + size / last * ahead
+def _solved_each(B: Floats, D: Floats, bend: Floats, right: Floats) -> Floats:
+    """x with x + B' diag(bend - D) B x = right, for each line of bend >= 0 and right; 0 where that has no solution."""
+    columns, x = np.ascontiguousarray(B.T), np.zeros_like(right)
+    rest = np.asfortranarray(np.eye(len(columns)) - (columns * D) @ B)  # positive semidefinite, and so is what is added
+    for k, root in enumerate(np.sqrt(bend)):
+        H = blas.dsyrk(1.0, (columns * root).T, trans=1, lower=1, beta=1.0, c=rest)
+        _, solution, failed = lapack.dposv(H, right[k], lower=1, overwrite_a=1)
+        if not failed:
+            x[k] = solution
     return x
 
 

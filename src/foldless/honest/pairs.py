@@ -255,7 +255,7 @@ class Sample:
     @classmethod
     def of(cls, positive: Bools, random: Ints, certain: Ints) -> Sample:
         """Random rows, together with those that are certain."""
-        rows = np.union1d(random, certain)
+        rows = random if random is certain else np.union1d(random, certain)
         n1 = int(np.count_nonzero(positive))
         return cls(rows, np.asarray(positive[rows]), np.isin(rows, certain), (n1, positive.size - n1))
 

@@ -127,8 +127,10 @@ def within_influence(model: LocalModel, members: Members, single: Floats) -> flo
     """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
     rows, total = members.rows, 0.0
     for part in column_blocks(len(rows), len(rows), model.B):
-        own, _ = pair_shifts(model, rows, rows[part])
-        influence = own - single[rows, None]
+        G, influence, others = pair_slopes(model, rows, rows[part])
+        influence *= model.diagonal[rows, None]
+        influence += np.multiply(G, others, out=others)
+        influence -= single[rows, None]
         diagonal = (np.arange(len(rows))[part], np.arange(influence.shape[1]))
         influence[diagonal] = 0.0
         influence -= members.share @ influence

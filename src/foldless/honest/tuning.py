@@ -163,13 +163,13 @@ class Candidate:
         whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
         return np.asarray(without[rows1, None] + without[rows0] - whole)
 
-    def _alone(self) -> Floats:
-        """(1 + N, N): each row left out, first with all others there, then without each of them."""
-        g, D, G = self.model.g, self.model.D, self.G
-        moved = np.vstack([np.zeros_like(g), G * self.model.slope_alone[:, None]])
-        diagonal = self.model.diagonal + np.vstack([np.zeros_like(g), G**2 * self.model.curvature_alone[:, None]])
-        slope = (g + D * moved) / (1.0 - np.minimum(diagonal * D, MAX_LEVERAGE))
-        return np.asarray(self.problem.base + moved + diagonal * slope)
+    def _alone(self, rows: Ints) -> Floats:
+        """(1 + N, rows): each of some rows left out, first with all others there, then without each of the N rows."""
+        model, reach, none = self.model, self.G[:, rows], np.zeros(rows.size)
+        moved = np.vstack([none, reach * model.slope_alone[:, None]])
+        diagonal = model.diagonal[rows] + np.vstack([none, reach**2 * model.curvature_alone[:, None]])
+        slope = (model.g[rows] + model.D[rows] * moved) / (1.0 - np.minimum(diagonal * model.D[rows], MAX_LEVERAGE))
+        return np.asarray(self.problem.base[rows] + moved + diagonal * slope)
 
     @cached_property
     def differences(self) -> Floats:
@@ -193,14 +193,16 @@ class Candidate:
         """
         inner1, inner0 = _spread(self.removed.rows1.size), _spread(self.removed.rows0.size)
         rows1, rows0 = self.removed.rows1[inner1], self.removed.rows0[inner0]
-        diff, each = self.differences[np.ix_(inner1, inner0)], self._alone()
-        moved, tied = each[1:] - each[0], diff == 0
-        there1, there0 = (np.arange(len(moved))[:, None] != rows for rows in (rows1, rows0))
+        diff = self.differences[np.ix_(inner1, inner0)]
+        tied, each = diff == 0, self._alone(np.concatenate([rows1, rows0]))
+        moved1, moved0 = np.split(each[1:] - each[0], [rows1.size], axis=1)
+        there1, there0 = (np.arange(len(moved1))[:, None] != rows for rows in (rows1, rows0))
         right = ((there1 @ (0.5 * tied)) * there0).sum(axis=1)
         untied = np.where(tied, -np.inf, diff)
-        first, second = np.where(there1, moved[:, rows1], -np.inf), np.where(there0, moved[:, rows0], np.inf)
-        for part in blocks(len(moved), diff.size, IN_CACHE):
-            right[part] += np.count_nonzero(untied + first[part, :, None] > second[part, None, :], axis=(1, 2))
+        first, second = np.where(there1, moved1, -np.inf), np.where(there0, moved0, np.inf)
+        for part in blocks(len(right), diff.size, IN_CACHE):
+            above = untied + first[part, :, None] > second[part, None, :]
+            right[part] += above.reshape(len(above), -1).view(np.uint8).sum(axis=1, dtype=np.uint16)
         whole, inner = (float(ordered(d).mean()) for d in (self.differences, diff))
         return whole, np.asarray(whole - inner + right / (there1.sum(axis=1) * there0.sum(axis=1)))
 
@@ -208,7 +210,7 @@ class Candidate:
         """The mean merit of all rows, and without each."""
         positive = self.problem.positive
         sign, merit = np.where(positive, 1.0, -1.0), MERITS[criterion]
-        each = merit(sign * self._alone())
+        each = merit(sign * self._alone(np.arange(sign.size)))
         there = np.ones(each.shape)
         np.fill_diagonal(there[1:], 0.0)
         classes = [positive, ~positive] if criterion == "balanced_accuracy" else [np.ones_like(positive)]
