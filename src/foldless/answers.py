@@ -156,7 +156,7 @@ class OfTwoClasses:
             loo.removed.groups,
             prevalence,
         )
-        curves = BinormalCurves.from_variances(loo.effect, *loo.class_variances())
+        curves = BinormalCurves.nearly_equal(loo.effect, *loo.class_variances())
         at = partial(self.at, prevalence=prevalence)
         return Measures(probable, loo.effect, loo.statistic.estimate, curves, at, self.method, self.notes)
 

@@ -44,20 +44,23 @@ class Measures:
     @cached_property
     def brier(self) -> Measure:
         """Mean squared error of the probabilities."""
-        return self._average("Brier score", probabilities.brier, most=1.0)
+        return self._average("Brier score", probabilities.brier, self.calibration.law.chances, most=1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
         return self._average("log loss", probabilities.log_loss)
 
-    def _average(self, name: str, loss: probabilities.Loss, most: float = np.inf) -> Measure:
-        return Measure.positive(name, self.rows.average(loss), self.rows.apparent.average(loss).value, most)
+    def _average(
+        self, name: str, loss: probabilities.Loss, chances: Floats | None = None, most: float = np.inf
+    ) -> Measure:
+        return Measure.positive(name, self.rows.average(loss, chances), self.rows.apparent.average(loss).value, most)
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        return Measure.normal("scaled Brier", self.rows.scaled_brier(), self.rows.apparent.scaled_brier().value, 1.0)
+        law, apparent = self.rows.scaled_brier(self.calibration.law.chances), self.rows.apparent.scaled_brier().value
+        return Measure.normal("scaled Brier", law, apparent, 1.0)
 
     @cached_property
     def average_precision(self) -> Measure:
@@ -75,7 +78,7 @@ class Measures:
         at: Floats = np.atleast_1d(as_numbers(thresholds, "thresholds"))
         if at.ndim != 1 or not at.size or np.any((at <= 0) | (at >= 1)):
             raise InputError(f"thresholds must be probabilities strictly between 0 and 1, got {thresholds!r}.")
-        each = tuple(net_benefit_at(self.rates_at(float(t)), self.rows, float(t)) for t in at)
+        each = tuple(net_benefit_at(self.rates_at(float(t)), self.calibration.law, float(t)) for t in at)
         return NetBenefit(at, each, self.rows.share, self.notes)
 
 
@@ -175,9 +178,12 @@ def odds(threshold: Floats) -> Floats:
     return np.asarray(threshold / (1 - threshold))
 
 
-def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
-    """The net benefit at one threshold: a normal law with the moments of rates and prevalence."""
-    cost, (fpr, tpr) = float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
+def net_benefit_at(post: ErrorPosterior, law: CalibrationLaw, threshold: float) -> Measure:
+    """The net benefit at one threshold: a normal law with the moments of rates and prevalence.
+
+    Where rows are few, its middle is nearer to what the calibration curve says of the rows above the threshold.
+    """
+    rows, cost, (fpr, tpr) = law.rows, float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
     hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
     share, known = rows.share, rows.prevalence is not None
     spread = 0.0 if known else share * (1 - share) / rows.positive.size
@@ -186,8 +192,10 @@ def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -
         + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
         + spread * (hits + alarms) ** 2
     )
-    estimate = Estimate(share * hits - (1 - share) * alarms, float(np.sqrt(variance)))
+    worth = (rows.honest >= threshold) * (law.said - cost * (1 - law.said))
+    said = float(rows.weights @ worth.mean(axis=0))
+    value = (1 - law.lent) * (share * hits - (1 - share) * alarms) + law.lent * said
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
-    law = Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)
+    found = Measure.normal(f"net benefit at {threshold:g}", Estimate(value, float(np.sqrt(variance))), apparent)
     # All positive rows found and no false alarm: more cannot be had.
-    return replace(law, values=np.minimum(law.values, share + 3 * np.sqrt(spread)))
+    return replace(found, values=np.minimum(found.values, share + 3 * np.sqrt(spread)))

@@ -1,10 +1,12 @@
 """The calibration slope and the calibration curve, from honest probabilities and the posterior of the separation.
 
-    slope = R^w delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho
+    slope = R delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho
 
 with delta the separation of the AUC's posterior and sd the spread of the log odds within the classes. R is the ratio of
-the slope of a regression on honest log odds to delta / sd, 1 for normal scores; it is shrunk towards that, as few rows
-tell little about it. The constants come from simulations and from half of the development data (docs/method.md).
+the slope of a regression on honest log odds to delta / sd, 1 for normal scores. Few rows tell little about it: in nine
+classifiers of ten it is taken to be near 1, and log R is shrunk by w; in the tenth, whose classes have parts far from
+the border, say, it may be anything, and is as the regression says. How far R is from 1 tells which. The constants come
+from simulations and from half of the development data (docs/method.md).
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from foldless.laws.effect import Effect
 COUNTED = 3.0  # times that the variance of log sd enters
 NORMAL_KURTOSIS = 3.0
 SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
-CLOSE, MOST_RATIO = 0.5, 4.0
+FAR_SHARE, FAR_SD = 0.1, 1.0  # classifiers whose R may be anything, and the spread of its log there
+CLOSE, MOST_RATIO, GRID = 0.5, 4.0, 200
 MOST_ROWS = 2000  # rows that are enough for the shape of the curve
 STEPS = 60
 Law = tuple[Floats, Floats]  # values and their weights
@@ -38,25 +41,58 @@ class CalibrationLaw:
 
     @cached_property
     def slope(self) -> Law:
-        """The slope: the separation over the spread of the log odds within the classes, times R^w."""
-        (sd, kurtosis), r = self._spread, 1 + self.rows.noise_share
-        units = self.rows.positive.size if self.rows.groups is None else int(self.rows.groups.max()) + 1
-        n1 = np.count_nonzero(self.rows.positive)
-        n = 2 / (1 / n1 + 1 / (self.rows.positive.size - n1))
-        w = n / (n + SHRINKING_ROWS * r)
-        variance = COUNTED * r * (kurtosis - 1) / 4 / max(units - 2, 1) + RATIO_SD**2 * (1 - w)
+        """The slope: R times the separation over the spread of the log odds within the classes."""
+        sd, kurtosis = self._spread
+        rest = COUNTED * (1 + self.rows.noise_share) * (kurtosis - 1) / 4 / max(self.rows.units - 2, 1)
         p, weights = unit_rule(64)
         z, z_weights = normal_rule(24)
-        factor = self._ratio**w * np.exp(np.sqrt(variance) * z - variance / 2)
-        return np.multiply.outer(self.effect.ppf(p), factor) / sd, np.multiply.outer(weights, z_weights)
+        laws = [(share, mean - (v + rest) / 2, np.sqrt(v + rest)) for share, mean, v in self._log_ratio if share]
+        factor = np.concatenate([np.exp(mean + spread * z) for _, mean, spread in laws])
+        shares = np.concatenate([share * z_weights for share, _, _ in laws])
+        return np.multiply.outer(self.effect.ppf(p), factor) / sd, np.multiply.outer(weights, shares)
+
+    @cached_property
+    def _weight(self) -> float:
+        n1 = np.count_nonzero(self.rows.positive)
+        n = 2 / (1 / n1 + 1 / (self.rows.positive.size - n1))
+        return float(n / (n + SHRINKING_ROWS * (1 + self.rows.noise_share)))
+
+    @cached_property
+    def _log_ratio(self) -> list[tuple[float, float, float]]:
+        """Both laws of log R: share, mean and variance; classes too close or too far apart tell nothing of it."""
+        (level, slope), s, w, near = self._fitted, self.rows.log_odds, self._weight, RATIO_SD**2
+        if self.estimate < CLOSE or not 0 < slope < np.inf:
+            return [(1.0, 0.0, near * (1 - w))]
+        seen = float(np.log(np.clip(slope * self._spread[0] / self.estimate, 1 / MOST_RATIO, MOST_RATIO)))
+        at = self.rows.weights * _curvature(level + slope * s) / len(s)
+        info = self.rows.units * float(np.sum(at * s**2) - np.sum(at * s) ** 2 / max(np.sum(at), TINY))
+        error = (1 + self.rows.noise_share) / max(slope**2 * info, TINY)  # of the log of the regression's slope
+        one, other = near + error, FAR_SD**2 + error
+        far = float(expit(logit(FAR_SHARE) + (np.log(one / other) + seen**2 * (1 / one - 1 / other)) / 2))
+        return [(1 - far, w * seen, near * (1 - w)), (far, FAR_SD**2 / other * seen, FAR_SD**2 / other * error)]
+
+    @cached_property
+    def _fitted(self) -> tuple[float, float]:
+        return regression(self.rows)
+
+    @cached_property
+    def lent(self) -> float:
+        """Weight of the curve beside the labels: 1 - w; 0 for refits, whose curve has any form, and for a step."""
+        return 1 - self._weight if len(self.rows.honest) == 1 and np.isfinite(self._fitted[1]) else 0.0
+
+    @cached_property
+    def said(self) -> Floats:
+        """What the curve says of the rows, (R, N): the chance of each to be positive; the labels if nothing is lent."""
+        s = self.rows.log_odds
+        if not self.lent:
+            return np.broadcast_to(self.rows.positive.astype(float), s.shape)
+        grid, (a, b, weights) = np.linspace(s.min(), s.max(), GRID), self.lines
+        return np.asarray(np.interp(s, grid, weights @ expit(a[:, None] + b[:, None] * grid)))
 
     @property
-    def _ratio(self) -> float:
-        """R as the regression sees it, 1 where the classes are too close or too far apart to tell."""
-        slope, sd = regression(self.rows)[1], self._spread[0]
-        if self.estimate < CLOSE or not 0 < slope < np.inf:
-            return 1.0
-        return float(np.clip(slope * sd / self.estimate, 1 / MOST_RATIO, MOST_RATIO))
+    def chances(self) -> Floats:
+        """Of each row to be positive, by its label and by the curve."""
+        return np.asarray((1 - self.lent) * self.rows.positive + self.lent * self.said)
 
     @property
     def _spread(self) -> tuple[float, float]:

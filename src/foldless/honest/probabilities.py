@@ -70,6 +70,11 @@ class ProbableRows:
         """The prevalence: as stated, or that of the rows."""
         return float(self.positive.mean()) if self.prevalence is None else self.prevalence
 
+    @property
+    def units(self) -> int:
+        """Independent rows: those, or their groups."""
+        return self.positive.size if self.groups is None else int(self.groups.max()) + 1
+
     @cached_property
     def weights(self) -> Floats:
         """What each row counts; they add up to 1."""
@@ -82,9 +87,13 @@ class ProbableRows:
         """Log odds of the honest probabilities, (R, N)."""
         return np.asarray(np.clip(logit(np.clip(self.honest, TINY, 1.0)), -FARTHEST, FARTHEST))
 
-    def average(self, loss: Loss, noise: bool = True) -> Estimate:
-        """The mean of a loss, with its standard error."""
-        return self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise)
+    def average(self, loss: Loss, chances: Floats | None = None) -> Estimate:
+        """The mean of a loss, with its standard error; of its expectation, if chances (R, N) stand for the labels."""
+        found = self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise=True)
+        if chances is None:
+            return found
+        one, zero = (loss(self.honest, np.full(self.positive.shape, label)) for label in (True, False))
+        return replace(found, value=float(self.weights @ (chances * one + (1 - chances) * zero).mean(axis=0)))
 
     def mean_of(self, values: Floats, noise: bool) -> Estimate:
         """The mean of one value per row; `noise` if it varies with the training rows."""
@@ -108,10 +117,10 @@ class ProbableRows:
         df = max(2 * sums.size / max(kurtosis - 1, 1.0), LEAST_DF)
         return float(np.sqrt((1 + noise * self.noise_share) * variance * df / (df - 2)))
 
-    def scaled_brier(self) -> Estimate:
+    def scaled_brier(self, chances: Floats | None = None) -> Estimate:
         """1 - Brier / (share (1 - share)): 0 for the prevalence as everybody's probability, 1 for certainty."""
         losses, o = brier(self.honest, self.positive).mean(axis=0), self.share
-        reference, score = o * (1 - o), float(self.weights @ losses)
+        reference, score = o * (1 - o), self.average(brier, chances).value
         moved = (1 - 2 * o) * self.effects(self.positive.astype(float)) * score / reference**2
         return Estimate(1 - score / reference, self.error_of(moved - self.effects(losses) / reference, True))
 

@@ -121,7 +121,7 @@ class Calibration(ShownAsCard):
         return self._gap("E90", partial(np.quantile, q=0.9))
 
     def doubts(self, level: float = 0.95) -> tuple[str, ...]:
-        """Where probabilities are no risks, beyond doubt and by more than a fifth; and where the slope is in doubt."""
+        """Where probabilities are no risks, beyond doubt and by more than a fifth."""
         off = []
         level_off, extreme = ("too high on average", "too low on average"), ("too extreme", "too close to each other")
         for law, words in ((self.oe, level_off), (self.slope, extreme)):
@@ -129,12 +129,7 @@ class Calibration(ShownAsCard):
             if (high < 1 or low > 1) and not 1 / MATERIAL <= law.mean <= MATERIAL:
                 off.append(f"{words[low > 1]} ({law.name} {law.mean:.2f}, {low:.2f} to {high:.2f})")
         text = f"the predicted probabilities are {' and '.join(off)}; 1 would be right. Do not read them as risks."
-        (low, high), fitted = self.slope.interval(level), regression(self.law.rows)[1]
-        ways = (
-            f"{self.slope.mean:.2f} from the AUC and the spread of the scores, {fitted:.2f} from a regression on them"
-        )
-        unsure = f"the calibration slope is in doubt: {ways}, which the few rows between the classes decide."
-        return (text,) * bool(off) + (unsure,) * bool(np.isfinite(fitted) and not low <= fitted <= high)
+        return (text,) * bool(off)
 
     @property
     def curve(self) -> CalibrationCurve:

@@ -10,12 +10,13 @@ from scipy.special import fdtri, ndtr, ndtri
 
 from foldless.checks import Bools, Floats, as_number, as_probabilities
 from foldless.errors import InputError
-from foldless.honest.probabilities import unit_rule
+from foldless.honest.probabilities import normal_rule, unit_rule
 from foldless.laws.effect import Effect, GridEffect, bisected
 from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 
 MOST_STEPS = 2000
+SPREAD = 0.2  # of the log of beta, before the rows are seen
 
 
 class PointInterval(NamedTuple):
@@ -63,6 +64,17 @@ class BinormalCurves:
         """Curves from the score variances of both classes and their degrees of freedom."""
         p, weights = unit_rule(24)
         return cls(effect, np.sqrt(v0 / v1 * fdtri(df1, df0, p)), weights)
+
+    @classmethod
+    def nearly_equal(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
+        """The same where spreads are known to be similar: log beta has the prior N(0, SPREAD^2), and few rows obey it.
+
+        The precision of a rare class rests on the steep end of the curve, where a wide law of beta is all in favour.
+        """
+        z, weights = normal_rule(12)
+        error = (1 / df0 + 1 / df1) / 2
+        kept = SPREAD**2 / (SPREAD**2 + error)
+        return cls(effect, np.exp(kept * np.log(v0 / v1) / 2 + np.sqrt(kept * error) * z), weights)
 
     @property
     def _stretch(self) -> Floats:
