@@ -125,17 +125,17 @@ def test_refits_of_a_linear_classifier_agree_with_the_closed_form():
 def test_what_the_curve_lends_to_few_rows_wanes_with_their_number():
     """Expected losses and benefits: those of the rows and those of the curve, 1 - lent and lent."""
     X, y = drawn(60)
-    lent = []
+    shares = []
     for k in (1, 10, 60):
         many, labels = np.tile(X, (k, 1)), np.tile(y, k)
         a = fl.analyse(LogisticRegression(C=1 / k, **TIGHT).fit(many, labels), many, labels)
         law, rows = a.calibration.law, a.measures().rows
-        of_rows, of_curve = (rows.average(brier, chances).value for chances in (None, law.said))
+        of_rows, of_curve = (rows.average(brier, law.said, lent).value for lent in (0.0, 1.0))
         assert a.brier.mean == pytest.approx((1 - law.lent) * of_rows + law.lent * of_curve)
         assert law.said.mean() == pytest.approx(labels.mean(), abs=0.01)
-        lent.append(law.lent)
-    assert lent[0] > 0.75
-    assert lent[2] < 0.1
+        shares.append(law.lent)
+    assert shares[0] > 0.75
+    assert shares[2] < 0.1
 
 
 def test_net_benefit_follows_from_the_rates_at_the_same_threshold():

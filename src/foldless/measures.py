@@ -44,23 +44,21 @@ class Measures:
     @cached_property
     def brier(self) -> Measure:
         """Mean squared error of the probabilities."""
-        return self._average("Brier score", probabilities.brier, self.calibration.law.chances, most=1.0)
+        law, loss = self.calibration.law, probabilities.brier
+        found, apparent = self.rows.average(loss, law.said, law.lent), self.rows.apparent.average(loss)
+        return Measure.positive("Brier score", found, apparent.value, most=1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
-        return self._average("log loss", probabilities.log_loss)
-
-    def _average(
-        self, name: str, loss: probabilities.Loss, chances: Floats | None = None, most: float = np.inf
-    ) -> Measure:
-        return Measure.positive(name, self.rows.average(loss, chances), self.rows.apparent.average(loss).value, most)
+        found, apparent = (rows.average(probabilities.log_loss) for rows in (self.rows, self.rows.apparent))
+        return Measure.positive("log loss", found, apparent.value)
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        law, apparent = self.rows.scaled_brier(self.calibration.law.chances), self.rows.apparent.scaled_brier().value
-        return Measure.normal("scaled Brier", law, apparent, 1.0)
+        law, apparent = self.rows.scaled_brier(self.brier.mean), self.rows.scaled_brier(self.brier.apparent)
+        return Measure.normal("scaled Brier", law, apparent.value, 1.0)
 
     @cached_property
     def average_precision(self) -> Measure:
@@ -179,10 +177,7 @@ def odds(threshold: Floats) -> Floats:
 
 
 def net_benefit_at(post: ErrorPosterior, law: CalibrationLaw, threshold: float) -> Measure:
-    """The net benefit at one threshold: a normal law with the moments of rates and prevalence.
-
-    Where rows are few, its middle is nearer to what the calibration curve says of the rows above the threshold.
-    """
+    """The net benefit at one threshold: a normal law with the moments of rates and prevalence; the curve may lend."""
     rows, cost, (fpr, tpr) = law.rows, float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
     hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
     share, known = rows.share, rows.prevalence is not None
@@ -192,9 +187,8 @@ def net_benefit_at(post: ErrorPosterior, law: CalibrationLaw, threshold: float) 
         + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
         + spread * (hits + alarms) ** 2
     )
-    worth = (rows.honest >= threshold) * (law.said - cost * (1 - law.said))
-    said = float(rows.weights @ worth.mean(axis=0))
-    value = (1 - law.lent) * (share * hits - (1 - share) * alarms) + law.lent * said
+    said = rows.weights @ ((rows.honest >= threshold) * (law.said - cost * (1 - law.said))).mean(axis=0)
+    value = (1 - law.lent) * (share * hits - (1 - share) * alarms) + law.lent * float(said)
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
     found = Measure.normal(f"net benefit at {threshold:g}", Estimate(value, float(np.sqrt(variance))), apparent)
     # All positive rows found and no false alarm: more cannot be had.

@@ -3,10 +3,9 @@
     slope = R delta / sd,    w = n / (n + 120 r),    n = harmonic mean of the class sizes,    r = 1 + rho
 
 with delta the separation of the AUC's posterior and sd the spread of the log odds within the classes. R is the ratio of
-the slope of a regression on honest log odds to delta / sd, 1 for normal scores. Few rows tell little about it: in nine
-classifiers of ten it is taken to be near 1, and log R is shrunk by w; in the tenth, whose classes have parts far from
-the border, say, it may be anything, and is as the regression says. How far R is from 1 tells which. The constants come
-from simulations and from half of the development data (docs/method.md).
+the slope of a regression on honest log odds to delta / sd: nine times in ten near 1, as for normal scores, with log R
+shrunk by w; else anything, as where a part of a class is far from the border. How far R is from 1 tells which. The
+constants come from simulations and from half of the development data (docs/method.md).
 """
 
 from __future__ import annotations
@@ -82,17 +81,11 @@ class CalibrationLaw:
 
     @cached_property
     def said(self) -> Floats:
-        """What the curve says of the rows, (R, N): the chance of each to be positive; the labels if nothing is lent."""
+        """What the curve says of the rows, (R, N): the chance of each to be positive; 0 if nothing is lent."""
         s = self.rows.log_odds
-        if not self.lent:
-            return np.broadcast_to(self.rows.positive.astype(float), s.shape)
-        grid, (a, b, weights) = np.linspace(s.min(), s.max(), GRID), self.lines
-        return np.asarray(np.interp(s, grid, weights @ expit(a[:, None] + b[:, None] * grid)))
-
-    @property
-    def chances(self) -> Floats:
-        """Of each row to be positive, by its label and by the curve."""
-        return np.asarray((1 - self.lent) * self.rows.positive + self.lent * self.said)
+        grid = np.linspace(s.min(), s.max(), GRID)
+        curves, weights = self.curve(expit(grid)) if self.lent else (np.zeros((GRID, 1)), np.ones(1))
+        return np.asarray(np.interp(s, grid, curves @ weights))
 
     @property
     def _spread(self) -> tuple[float, float]:

@@ -87,13 +87,12 @@ class ProbableRows:
         """Log odds of the honest probabilities, (R, N)."""
         return np.asarray(np.clip(logit(np.clip(self.honest, TINY, 1.0)), -FARTHEST, FARTHEST))
 
-    def average(self, loss: Loss, chances: Floats | None = None) -> Estimate:
-        """The mean of a loss, with its standard error; of its expectation, if chances (R, N) stand for the labels."""
+    def average(self, loss: Loss, said: Floats | float = 0.0, lent: float = 0.0) -> Estimate:
+        """The mean of a loss, with its standard error; chances that are `said` of the labels, (R, N), count `lent`."""
         found = self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise=True)
-        if chances is None:
-            return found
         one, zero = (loss(self.honest, np.full(self.positive.shape, label)) for label in (True, False))
-        return replace(found, value=float(self.weights @ (chances * one + (1 - chances) * zero).mean(axis=0)))
+        expected = float(self.weights @ (said * one + (1 - said) * zero).mean(axis=0)) if lent else 0.0
+        return replace(found, value=(1 - lent) * found.value + lent * expected)
 
     def mean_of(self, values: Floats, noise: bool) -> Estimate:
         """The mean of one value per row; `noise` if it varies with the training rows."""
@@ -117,10 +116,10 @@ class ProbableRows:
         df = max(2 * sums.size / max(kurtosis - 1, 1.0), LEAST_DF)
         return float(np.sqrt((1 + noise * self.noise_share) * variance * df / (df - 2)))
 
-    def scaled_brier(self, chances: Floats | None = None) -> Estimate:
-        """1 - Brier / (share (1 - share)): 0 for the prevalence as everybody's probability, 1 for certainty."""
+    def scaled_brier(self, score: float) -> Estimate:
+        """1 - score / (share (1 - share)), of this Brier score: 0 for the prevalence as everybody's probability."""
         losses, o = brier(self.honest, self.positive).mean(axis=0), self.share
-        reference, score = o * (1 - o), self.average(brier, chances).value
+        reference = o * (1 - o)
         moved = (1 - 2 * o) * self.effects(self.positive.astype(float)) * score / reference**2
         return Estimate(1 - score / reference, self.error_of(moved - self.effects(losses) / reference, True))
 

@@ -67,12 +67,8 @@ class BinormalCurves:
 
     @classmethod
     def nearly_equal(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
-        """The same where spreads are known to be similar: log beta has the prior N(0, SPREAD^2), and few rows obey it.
-
-        The precision of a rare class rests on the steep end of the curve, where a wide law of beta is all in favour.
-        """
-        z, weights = normal_rule(12)
-        error = (1 / df0 + 1 / df1) / 2
+        """The same with a prior, log beta ~ N(0, SPREAD^2): a wide law of beta flatters the precision of few rows."""
+        (z, weights), error = normal_rule(12), (1 / df0 + 1 / df1) / 2
         kept = SPREAD**2 / (SPREAD**2 + error)
         return cls(effect, np.exp(kept * np.log(v0 / v1) / 2 + np.sqrt(kept * error) * z), weights)
 
