@@ -13,7 +13,6 @@ from foldless.analysis import Analysis, analysed
 from foldless.computation import Options
 from foldless.errors import InputError, warn_user
 from foldless.honest.pairs import Pairs
-from foldless.honest.probabilities import ProbableRows
 from foldless.measures import Measures
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
@@ -228,39 +227,28 @@ def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
 
 
 def _decisions(analysis: Analysis, measures: Measures, threshold: float) -> tuple[Figure, ...]:
-    """Rates at the threshold."""
-    rates, apparent = measures.rates_at(threshold), apparent_rates(measures.rows, threshold)
-    even = analysis.at(probability=threshold, prevalence=0.5).error
-    laws = {
-        "sensitivity": rates.sensitivity,
-        "specificity": rates.specificity,
-        "PPV": rates.ppv,
-        "NPV": rates.npv,
-        "accuracy": AccuracyPosterior.of_moments("accuracy", 1 - rates.error.mean, rates.error.sd),
-        "balanced accuracy": AccuracyPosterior.of_moments("balanced accuracy", 1 - even.mean, even.sd),
-        "F1": rates.f1,
-        "MCC": rates.mcc,
-        "net benefit": measures.net_benefit(threshold).measures[0],
-    }
-    return tuple(Figure(f"{name} at {threshold:g}", law, apparent[name]) for name, law in laws.items())
-
-
-def apparent_rates(rows: ProbableRows, threshold: float) -> dict[str, float]:
-    """The rates on the training rows, by the fit that saw them; NaN where they are not defined."""
-    flagged, share = rows.own >= threshold, rows.share
-    tpr, fpr = (float(np.mean(flagged[half])) for half in (rows.positive, ~rows.positive))
+    """Rates at the threshold, on new rows and on the training rows; there NaN where they are not defined."""
+    rates, even = measures.rates_at(threshold), analysis.at(probability=threshold, prevalence=0.5).error
+    flagged, positive, share = measures.rows.own >= threshold, measures.rows.positive, measures.rows.share
+    tpr, fpr = (float(np.mean(flagged[half])) for half in (positive, ~positive))
     tp, fp, fn, tn = share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
-    return {
-        "sensitivity": tpr,
-        "specificity": 1 - fpr,
-        "PPV": _ratio(tp, tp + fp),
-        "NPV": _ratio(tn, tn + fn),
-        "accuracy": tp + tn,
-        "balanced accuracy": (tpr + 1 - fpr) / 2,
-        "F1": _ratio(2 * tp, 2 * tp + fp + fn),
-        "MCC": _ratio(tp * tn - fp * fn, float(np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))),
-        "net benefit": tp - fp * threshold / (1 - threshold),
-    }
+    right, both = (
+        AccuracyPosterior.of_moments(name, 1 - error.mean, error.sd)
+        for name, error in (("accuracy", rates.error), ("balanced accuracy", even))
+    )
+    benefit = measures.net_benefit(threshold).measures[0]
+    laws = (
+        ("sensitivity", rates.sensitivity, tpr),
+        ("specificity", rates.specificity, 1 - fpr),
+        ("PPV", rates.ppv, _ratio(tp, tp + fp)),
+        ("NPV", rates.npv, _ratio(tn, tn + fn)),
+        ("accuracy", right, tp + tn),
+        ("balanced accuracy", both, (tpr + 1 - fpr) / 2),
+        ("F1", rates.f1, _ratio(2 * tp, 2 * tp + fp + fn)),
+        ("MCC", rates.mcc, _ratio(tp * tn - fp * fn, float(np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))))),
+        ("net benefit", benefit, benefit.apparent),
+    )
+    return tuple(Figure(f"{name} at {threshold:g}", law, apparent) for name, law, apparent in laws)
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -59,7 +59,7 @@ class CalibrationLaw:
     @cached_property
     def _log_ratio(self) -> list[tuple[float, float, float]]:
         """Both laws of log R: share, mean and variance; classes too close or too far apart tell nothing of it."""
-        (level, slope), s, w, near = self._fitted, self.rows.log_odds, self._weight, RATIO_SD**2
+        (level, slope), s, w, near = regression(self.rows), self.rows.log_odds, self._weight, RATIO_SD**2
         if self.estimate < CLOSE or not 0 < slope < np.inf:
             return [(1.0, 0.0, near * (1 - w))]
         seen = float(np.log(np.clip(slope * self._spread[0] / self.estimate, 1 / MOST_RATIO, MOST_RATIO)))
@@ -71,13 +71,10 @@ class CalibrationLaw:
         return [(1 - far, w * seen, near * (1 - w)), (far, FAR_SD**2 / other * seen, FAR_SD**2 / other * error)]
 
     @cached_property
-    def _fitted(self) -> tuple[float, float]:
-        return regression(self.rows)
-
-    @cached_property
     def lent(self) -> float:
         """Weight of the curve beside the labels: 1 - w; 0 for refits, whose curve has any form, and for a step."""
-        return 1 - self._weight if len(self.rows.honest) == 1 and np.isfinite(self._fitted[1]) else 0.0
+        s, one = self.rows.log_odds, self.rows.positive
+        return 1 - self._weight if len(s) == 1 and s[:, one].min() < s[:, ~one].max() else 0.0
 
     @cached_property
     def said(self) -> Floats:
@@ -120,10 +117,8 @@ class CalibrationLaw:
             return rows
         order = np.lexsort((rows.honest[0], rows.positive))
         kept = order[np.linspace(0, order.size - 1, MOST_ROWS).astype(np.intp)]
-        stated = replace(rows, prevalence=rows.share)
-        return replace(
-            stated, positive=rows.positive[kept], honest=rows.honest[:, kept], own=rows.own[kept], groups=None
-        )
+        some = replace(rows, prevalence=rows.share, groups=None, positive=rows.positive[kept], own=rows.own[kept])
+        return replace(some, honest=rows.honest[:, kept])
 
     def curve(self, p: Floats) -> Law:
         """Share of positive rows among those with probability p: (P, lines), and the weights of the lines."""

@@ -146,12 +146,6 @@ SECANTS = 12
 RateName = Literal["error", "ppv", "npv", "alarms", "f1"]
 
 
-def _ratio(part: Floats, rest: Floats) -> Floats:
-    """part / (part + rest), one half where both vanish."""
-    total = part + rest
-    return np.where(total > 0, part / np.where(total > 0, total, 1.0), 0.5)
-
-
 @dataclass(frozen=True)
 class DerivedRate(ShownAsCard, WithQuantiles):
     """Posterior of a rate computed from FPR and TPR: the error, the PPV, the NPV, the share of alarms, or F1."""
@@ -161,30 +155,27 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     prevalence: float
     _card = "derived_rate"
 
-    def _value(self, fpr: Floats, tpr: Floats) -> Floats:
+    @cached_property
+    def _fraction(self) -> Floats:
+        """Numerator and denominator of the rate, each by its factors of 1, FPR and TPR."""
         p1, p0 = self.prevalence, 1 - self.prevalence
-        if self.name == "error":
-            return p0 * fpr + p1 * (1 - tpr)
-        if self.name == "ppv":
-            return _ratio(p1 * tpr, p0 * fpr)
-        if self.name == "alarms":
-            return p0 * fpr + p1 * tpr
-        if self.name == "f1":
-            return 2 * p1 * tpr / (p1 * tpr + p0 * fpr + p1)
-        return _ratio(p0 * (1 - fpr), p1 * (1 - tpr))
+        rates = {
+            "error": ((p1, p0, -p1), (1, 0, 0)),
+            "ppv": ((0, 0, p1), (0, p0, p1)),
+            "npv": ((p0, -p0, 0), (1, -p0, -p1)),
+            "alarms": ((0, p0, p1), (1, 0, 0)),
+            "f1": ((0, 0, 2 * p1), (p1, p0, p1)),
+        }
+        return np.array(rates[self.name])
+
+    def _value(self, fpr: Floats, tpr: Floats) -> Floats:
+        part, whole = (c + a * fpr + b * tpr for c, a, b in self._fraction)
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.5)  # one half where there is no decision
 
     def _half_plane(self, v: float) -> tuple[float, float, float]:
         """(a, b, c) such that the rate is at most v where a FPR + b TPR <= c."""
-        p1, p0 = self.prevalence, 1 - self.prevalence
-        if self.name == "error":
-            return p0, -p1, v - p1
-        if self.name == "ppv":
-            return -v * p0, (1 - v) * p1, 0.0
-        if self.name == "alarms":
-            return p0, p1, v
-        if self.name == "f1":
-            return -v * p0, (2 - v) * p1, v * p1
-        return -(1 - v) * p0, v * p1, v * p1 - (1 - v) * p0
+        c, a, b = (self._fraction[0] - v * self._fraction[1]).tolist()
+        return a, b, -c
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
