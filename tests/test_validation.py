@@ -138,6 +138,15 @@ def test_what_the_curve_lends_to_few_rows_wanes_with_their_number():
     assert shares[2] < 0.1
 
 
+@pytest.mark.parametrize("C", [1e-10, 1e-3])
+def test_a_curve_that_leaving_rows_out_has_blurred_lends_nothing(C):
+    """A penalty so strong that scores differ less than rows shift when they are left out: all are treated at 0.3."""
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    a = fl.analyse(LogisticRegression(C=C, **TIGHT).fit(X, y), X, y)
+    assert a.calibration.law.lent == 0
+    assert a.net_benefit(0.3).mean[0] == pytest.approx(a.net_benefit(0.3).treat_all[0], abs=0.03)
+
+
 def test_net_benefit_follows_from_the_rates_at_the_same_threshold():
     """Of refits, to which the calibration curve lends nothing."""
     a = analysed(method="refit")

@@ -51,10 +51,14 @@ class CalibrationLaw:
         return np.multiply.outer(self.effect.ppf(p), factor) / sd, np.multiply.outer(weights, shares)
 
     @cached_property
-    def _weight(self) -> float:
+    def _size(self) -> float:
+        """n, the harmonic mean of the class sizes; leaving rows out moves the classes by 2 / n towards each other."""
         n1 = np.count_nonzero(self.rows.positive)
-        n = 2 / (1 / n1 + 1 / (self.rows.positive.size - n1))
-        return float(n / (n + SHRINKING_ROWS * (1 + self.rows.noise_share)))
+        return float(2 / (1 / n1 + 1 / (self.rows.positive.size - n1)))
+
+    @property
+    def _weight(self) -> float:
+        return self._size / (self._size + SHRINKING_ROWS * (1 + self.rows.noise_share))
 
     @cached_property
     def _log_ratio(self) -> list[tuple[float, float, float]]:
@@ -72,9 +76,13 @@ class CalibrationLaw:
 
     @cached_property
     def lent(self) -> float:
-        """Weight of the curve beside the labels: 1 - w; 0 for refits, whose curve has any form, and for a step."""
+        """Weight of the curve beside the labels: 1 - w; 0 for refits, whose curve has any form, and where it is lost.
+
+        That is where scores separate the classes, or hardly differ beside the 2 / n.
+        """
         s, one = self.rows.log_odds, self.rows.positive
-        return 1 - self._weight if len(s) == 1 and s[:, one].min() < s[:, ~one].max() else 0.0
+        mixed = s[:, one].min() < s[:, ~one].max() and self._spread[0] > 0.5 / self._size
+        return 1 - self._weight if len(s) == 1 and mixed else 0.0
 
     @cached_property
     def said(self) -> Floats:
