@@ -76,7 +76,7 @@ class Measures:
         at: Floats = np.atleast_1d(as_numbers(thresholds, "thresholds"))
         if at.ndim != 1 or not at.size or np.any((at <= 0) | (at >= 1)):
             raise InputError(f"thresholds must be probabilities strictly between 0 and 1, got {thresholds!r}.")
-        each = tuple(net_benefit_at(self.rates_at(float(t)), self.calibration.law, float(t)) for t in at)
+        each = tuple(net_benefit_at(self.rates_at(float(t)), self.rows, float(t)) for t in at)
         return NetBenefit(at, each, self.rows.share, self.notes)
 
 
@@ -176,9 +176,9 @@ def odds(threshold: Floats) -> Floats:
     return np.asarray(threshold / (1 - threshold))
 
 
-def net_benefit_at(post: ErrorPosterior, law: CalibrationLaw, threshold: float) -> Measure:
-    """The net benefit at one threshold: a normal law with the moments of rates and prevalence; the curve may lend."""
-    rows, cost, (fpr, tpr) = law.rows, float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
+def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
+    """The net benefit at one threshold: a normal law with the moments of rates and prevalence."""
+    cost, (fpr, tpr) = float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
     hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
     share, known = rows.share, rows.prevalence is not None
     spread = 0.0 if known else share * (1 - share) / rows.positive.size
@@ -187,9 +187,8 @@ def net_benefit_at(post: ErrorPosterior, law: CalibrationLaw, threshold: float) 
         + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
         + spread * (hits + alarms) ** 2
     )
-    said = rows.weights @ ((rows.honest >= threshold) * (law.said - cost * (1 - law.said))).mean(axis=0)
-    value = (1 - law.lent) * (share * hits - (1 - share) * alarms) + law.lent * float(said)
+    estimate = Estimate(share * hits - (1 - share) * alarms, float(np.sqrt(variance)))
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
-    found = Measure.normal(f"net benefit at {threshold:g}", Estimate(value, float(np.sqrt(variance))), apparent)
+    law = Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)
     # All positive rows found and no false alarm: more cannot be had.
-    return replace(found, values=np.minimum(found.values, share + 3 * np.sqrt(spread)))
+    return replace(law, values=np.minimum(law.values, share + 3 * np.sqrt(spread)))
