@@ -69,6 +69,9 @@ class Design:
         product = np.asarray(self.matrix.T @ g, dtype=np.float64)
         return product if centre is None else product - centre * g.sum()
 
+    def foresee(self, *functions: Callable[[Floats], Floats], at: Floats) -> None:
+        """Products A'f(at) will be asked for: in memory they cost no more one by one."""
+
     def mean(self, d: Floats) -> Floats:
         """Mean row under the weights d."""
         return np.asarray(self.matrix.T @ d / d.sum(), dtype=np.float64)
@@ -106,13 +109,22 @@ class Design:
         out, V = np.zeros((2 + V.shape[1], self.n_rows)).T, V.astype(root.dtype, copy=False)
         for part in self._row_blocks():
             rows = self.rows(part, centre, root.dtype)
-            single = root.dtype != np.float64
-            seen = _through_triangle(rows.copy() if more else rows, root) if single else rows @ root
+            seen = _through(rows.copy() if more else rows, root)
             out[part, 0] = np.einsum("ij,ij->i", seen, seen)
             out[part, 2:] = seen @ V
             if more:
                 out[part, 1] = more[0](rows, seen, out[part, 0], *(each[part] for each in more[1:]))
         return out
+
+    def through(self, root: Any, centre: Floats | None, index: Any) -> Any:
+        """root' (a_i - centre) of some rows."""
+        return _through(self.rows(index, centre, root.dtype), root)
+
+    def inverse_root(self, d: Floats, centre: Floats | None, lam: float, dtype: Any) -> tuple[Floats, float]:
+        """`inverse_root_and_pivot` of the Gram matrix with lam added to its diagonal."""
+        H = self.gram(d, centre, dtype)
+        H.flat[:: len(H) + 1] += lam
+        return inverse_root_and_pivot(H, dtype)
 
     def scaled(self, factors: Floats) -> Design:
         """Every column times its factor."""
@@ -141,10 +153,13 @@ class DeviceDesign(Design):
     def back(self, g: Floats, centre: Floats | None) -> Floats:
         product = next((product for known, product in self.known if np.array_equal(known, g)), None)
         if product is None:
-            (product,) = self.foresee(g)
+            (product,) = self._multiplied(g)
         return product if centre is None else product - centre * float(g.sum())
 
-    def foresee(self, *vectors: Floats) -> list[Floats]:
+    def foresee(self, *functions: Callable[[Floats], Floats], at: Floats) -> None:
+        self._multiplied(*(function(at) for function in functions))
+
+    def _multiplied(self, *vectors: Floats) -> list[Floats]:
         """A'g of vectors g, in one pass, kept until they are asked for."""
         products: list[Floats] = self.matrix.back(*vectors)
         self.known[:] = zip(vectors, products, strict=True)
@@ -162,6 +177,14 @@ class DeviceDesign(Design):
     def seen_through(self, root: Any, centre: Floats | None, V: Floats, *more: Any) -> Any:
         assert not more, "no scaler lies before a classifier whose rows are on another device"
         return self.matrix.seen_through(root, centre, V)
+
+    def through(self, root: Any, centre: Floats | None, index: Any) -> Any:
+        return self.matrix.rows_through(index, centre, root)
+
+    def inverse_root(self, d: Floats, centre: Floats | None, lam: float, dtype: Any) -> tuple[Floats, float]:
+        root, pivot = self.matrix.inverse_root(d, centre, lam, dtype)
+        usable = dtype != np.float64 or pivot >= SINGULAR * len(root)
+        return (root, pivot) if usable else super().inverse_root(d, centre, lam, dtype)
 
     def scaled(self, factors: Floats) -> Design:
         raise EstimatorError(
@@ -284,12 +307,7 @@ class Curvature:
 
     def influence_rows(self, design: Design, index: Ints | slice, *, exact: bool = True) -> Any:
         """Rows of B with G = B B'; unless `exact`, in single precision where that is safe."""
-        if isinstance(design, DeviceDesign):
-            B: Any = design.matrix.rows_through(index, self.centre, self.root if exact else self._own_root)
-        elif self.is_single and not exact:
-            B = _through_triangle(design.rows(index, self.centre, np.float32), self._own_root)
-        else:
-            B = design.rows(index, self.centre) @ self.root
+        B = design.through(self.root if exact else self._own_root, self.centre, index)
         if self.centre is None:
             return B
         return np.hstack([B, np.full_like(B[:, :1], self.total**-0.5)])
@@ -319,20 +337,10 @@ def curvature_at(design: Design, D: Floats, lam: float, free_intercept: bool) ->
     centre = design.mean(D) if free_intercept else None
     total = total if free_intercept else np.inf
     if design.is_large:
-        root, pivot = _factored(design, D, centre, lam, np.float32)
+        root, pivot = design.inverse_root(D, centre, lam, np.float32)
         if pivot > SAFE:
             return Curvature(root, centre, total, D, is_single=True)
-    return Curvature(_factored(design, D, centre, lam)[0], centre, total, D)
-
-
-def _factored(design: Design, D: Floats, centre: Floats | None, lam: float, *dtype: Any) -> tuple[Floats, float]:
-    if isinstance(design, DeviceDesign):
-        root, pivot = design.matrix.inverse_root(D, centre, lam, *dtype or (np.float64,))
-        if dtype or pivot >= SINGULAR * len(root):
-            return root, pivot
-    H = design.gram(D, centre, *dtype)
-    H.flat[:: len(H) + 1] += lam
-    return inverse_root_and_pivot(H, *dtype)
+    return Curvature(design.inverse_root(D, centre, lam, np.float64)[0], centre, total, D)
 
 
 def inverse_root(H: Floats) -> Floats:
@@ -374,9 +382,9 @@ def inverse_lower(lower: Floats) -> Floats:
     return out
 
 
-def _through_triangle(rows: Any, root: Any) -> Any:
-    """rows @ root for an upper triangular root in single precision, at half the work; `rows` are overwritten."""
-    return blas.strmm(1.0, root.T, rows.T, lower=1, overwrite_b=1).T
+def _through(rows: Any, root: Any) -> Any:
+    """rows @ root; one in single precision is upper triangular, which halves the work and overwrites `rows`."""
+    return rows @ root if root.dtype == np.float64 else blas.strmm(1.0, root.T, rows.T, lower=1, overwrite_b=1).T
 
 
 def _spectral_root(unit: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
-from foldless.honest.design import Curvature, Design, DeviceDesign, build_design, curvature_at
+from foldless.honest.design import Curvature, Design, build_design, curvature_at
 from foldless.honest.families import Objective
 from foldless.honest.newton import Factor, Fit, Point, approach, bisected, descended, ratio_of_lengths
 from foldless.tables.matrix import project
@@ -55,8 +55,7 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
         design = build_design(objective.X, constant=objective.constant, free_intercept=objective.free_intercept)
     objective = tempered(objective, design)
     start = fitted_point(objective, design)
-    if isinstance(design, DeviceDesign):
-        design.foresee(objective.loss.gradient(start.scores), objective.loss.curvature(start.scores))
+    design.foresee(objective.loss.gradient, objective.loss.curvature, at=start.scores)
     outside = _outside(objective, start)
     curvature = curvature_of(objective, design, start)
     with np.errstate(over="ignore", invalid="ignore"):  # a saturated fit may have no curvature left to divide by
