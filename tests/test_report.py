@@ -369,8 +369,14 @@ def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penali
     b = (0.1 * (table.age - 60) + (table.site == "c") + rng.normal(size=150) > 0).astype(int)
     before = make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["site"]))
     w, _, V = by_hand(before.fit_transform(table), b, 0.9, C)
-    found, odds = odds_of(make_pipeline(before, LogisticRegression(C=C, tol=1e-10)), table, b)
+    model = make_pipeline(before, LogisticRegression(C=C, tol=1e-10))
+    found, odds = odds_of(model, table, b)
     assert found["penalised"]
+    age, *levels = (np.log(odds[name][0]) for name in ("age", "site_b against site_a", "site_c against site_a"))
+    by_table = (
+        found["intercept"] + age * table.age + sum((table.site == x) * w for x, w in zip("bc", levels, strict=True))
+    )
+    np.testing.assert_allclose(by_table, model.decision_function(table), atol=1e-6)  # the model can be used by hand
     assert set(odds) == {"age", "site_b against site_a", "site_c against site_a"}
     sd = table.age.std(ddof=0)
     reach = ndtri(0.95) * np.sqrt(V[0, 0])

@@ -136,8 +136,7 @@ class Design:
         """Coordinates of the weight vector w, given its scores A w."""
         if self.pivots is None:
             return w
-        rank = self.matrix.shape[1]
-        top = self.pivots[:rank]
+        top = self.pivots[: self.matrix.shape[1]]
         return np.asarray(solve_triangular(self.matrix[top], scores[top], lower=True))
 
 

@@ -99,11 +99,10 @@ class Factor:
 
     @classmethod
     def at(cls, objective: Objective, design: Design, scores: Floats) -> Factor:
-        A = design.matrix
-        curvature = curvature_at(design, objective.loss.curvature(scores), objective.lam, objective.free_intercept)
+        A, D = design.matrix, objective.loss.curvature(scores)
+        curvature = curvature_at(design, D, objective.lam, objective.free_intercept)
         small = isinstance(A, np.ndarray) and A.size <= BLOCK_ENTRIES and not curvature.is_single
-        B = curvature.influence_rows(design, slice(None)) if small else None
-        return cls(design, curvature, objective.lam, B)
+        return cls(design, curvature, objective.lam, curvature.influence_rows(design, slice(None)) if small else None)
 
     def coordinates(self, u: Floats) -> tuple[Floats, float]:
         """(c, b) = T u."""

@@ -174,8 +174,8 @@ def loose_centres(steps: Steps, scaled: tuple[ScaledColumns, ...], classifier: A
     There is no intercept, or a penalised one (liblinear) and columns that are not centred. Where columns are many, the
     mean of the other rows then points at the row that left, and moves its score.
     """
-    centred, penalised = sum(part.width for part in scaled if part.centred), "LinearSVC" in sklearn_names(classifier)
-    penalised = penalised or getattr(classifier, "solver", "") == "liblinear"
+    centred = sum(part.width for part in scaled if part.centred)
+    penalised = "LinearSVC" in sklearn_names(classifier) or getattr(classifier, "solver", "") == "liblinear"
     tied = (penalised and centred < shape[1]) or not getattr(classifier, "fit_intercept", True)
     return steps[-1:] if tied and centred > MANY_CENTRED * shape[0] else []
 

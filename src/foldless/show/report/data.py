@@ -126,12 +126,13 @@ def odds_part(case: Case) -> Part:
         here = f"here are {view.X.shape[1]:,}, categories counted one by one"
         return Part.skipped(f"Odds ratios are shown for at most {MOST_ODDS} columns and unweighted rows; {here}.")
     Z = np.asarray(view.X, dtype=np.float64)
-    contrasts, names = _contrasts(case, Z)
+    contrasts, names, start = _contrasts(case, Z)
     spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
     logs = [contrasts @ known.weights + z * spread for z in (0.0, *ndtri(central(case.level)))]
     ends = [np.exp(np.clip(log, -LARGEST_LOG, LARGEST_LOG)).tolist() for log in logs]
     rows = [{"name": row[0], "odds": row[1], "low": row[2], "high": row[3]} for row in zip(names, *ends, strict=True)]
-    return Part({"level": case.level, "penalised": known.lam > 0, "rows": rows})
+    intercept = float(known.intercept + known.weights @ start)
+    return Part({"level": case.level, "penalised": known.lam > 0, "intercept": intercept, "rows": rows})
 
 
 def _covariance(known: Objective, C: float | None, Z: Floats) -> Floats:
@@ -143,37 +144,39 @@ def _covariance(known: Objective, C: float | None, Z: Floats) -> Floats:
     return np.asarray(np.linalg.pinv(H, hermitian=True)[:-1, :-1] * (C if known.lam and C else 1.0))
 
 
-def _contrasts(case: Case, Z: Floats) -> tuple[Floats, list[str]]:
-    """What to multiply the weights by: units of X, and levels against the first known one of their column."""
+def _contrasts(case: Case, Z: Floats) -> tuple[Floats, list[str], Floats]:
+    """Units of X and levels against the first known one, as factors of the weights; their names; where all are 0."""
     steps = steps_before_y(case.analysis.estimator)
     names, table = _carried(case.names, case.analysis.X, steps, Z.shape[1]), as_table(case.analysis.X)
     given = case.names or [_numbered(k) for k in range(table.shape[1])]
-    units = np.diag([_unit_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)])
+    lines = np.array([_line_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)])
+    units, start = np.diag(lines[:, 0]), lines[:, 1]
     labels = [shortened(name.rpartition("__")[2]) for name in names]
     groups = [group for group in _levels(steps) if _is_one_hot(Z[:, group[0] : group[-1] + 1])]
     bases = [next((k for k in group if not labels[k].endswith(NO_LEVEL)), group[0]) for group in groups]
+    start[bases] = 1.0
     first = {k: base for group, base in zip(groups, bases, strict=True) for k in group if k != base}
     for k, reference in first.items():
         units[k, reference] = -1.0
         labels[k] = f"{labels[k]} against {labels[reference]}"
     kept = [k for k in range(len(labels)) if k not in set(first.values())]
-    return units[kept], [labels[k] for k in kept]
+    return units[kept], [labels[k] for k in kept], start
 
 
 def _is_one_hot(Z: Floats) -> bool:
     return bool(np.isin(Z, (0, 1)).all() and np.all(Z.sum(axis=1) == 1))
 
 
-def _unit_of(table: Any, given: list[str], name: str, z: Floats) -> float:
-    """The change of a column after the steps per unit of the column of X that it stems from; 1 if there is none."""
+def _line_of(table: Any, given: list[str], name: str, z: Floats) -> tuple[float, float]:
+    """A column after the steps as a line in the column of X that it stems from: slope, start; 1 and 0 if it is none."""
     if (plain := name.rpartition("__")[2]) not in given:
-        return 1.0
+        return 1.0, 0.0
     k = given.index(plain)
     column = np.asarray(table.iloc[:, k] if hasattr(table, "iloc") else table[:, k])
     if column.dtype.kind not in NUMERIC or np.unique(column[known := np.isfinite(column)]).size < 2:
-        return 1.0
+        return 1.0, 0.0
     slope, start = np.polyfit(column[known], z[known], 1)
-    return float(slope) if np.allclose(start + slope * column[known], z[known], atol=1e-8) else 1.0
+    return (slope, start) if np.allclose(start + slope * column[known], z[known], atol=1e-8) else (1.0, 0.0)
 
 
 def _levels(steps: Steps) -> Iterator[list[int]]:
