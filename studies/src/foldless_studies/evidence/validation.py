@@ -20,11 +20,11 @@ from time import process_time
 import numpy as np
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless.results.roc import apparent_precision
 from foldless_studies.data import VARIABLE, load, npz_files, unusable
 from foldless_studies.evidence import begin, begin_table, print_row
 from foldless_studies.sampling import Floats, Labels
@@ -97,8 +97,7 @@ def measured(p: Floats, q: Floats, drawn: Floats) -> Floats:
     slope, _ = _recalibrated(z, q, free_slope=True)
     _, intercept = _recalibrated(z, q, free_slope=False)
     brier = np.mean(q * (1 - p) ** 2 + (1 - q) * p**2, axis=1)
-    labels, even = np.broadcast_to(drawn == 1, p.shape), np.full(p.shape[1], 1 / p.shape[1])
-    precision = [apparent_precision(d, each, even) for d, each in zip(labels, p, strict=True)]
+    precision = [average_precision_score(d, each) for d, each in zip(np.broadcast_to(drawn, p.shape), p, strict=True)]
     benefits = [((p > t) * (q - (1 - q) * t / (1 - t))).mean(axis=1) for t in THRESHOLDS]
     return np.column_stack([slope, intercept, brier, precision, *benefits])
 
