@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
 
 
-# Pages of before the stamps, which `make evidence` has still to make: a page that is made leaves this list.
-NOT_YET: set[str] = set()
+# Pages which `make evidence` has still to make: a page that is made leaves this list.
+NOT_YET: set[str] = {"tuning", "permutation"}
 
 
 def made_or_awaited(page):

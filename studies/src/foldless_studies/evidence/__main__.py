@@ -136,6 +136,8 @@ PAGES: tuple[Made, ...] = (
     Printed("diagnose", ("findings",), ("50",)),
     Printed("optimism", ("in-sample",)),
     Printed("search", ("search",), timed=True),
+    Printed("tuning", ("search",), timed=True),
+    Printed("permutation", ("permutation",), timed=True),
     Printed("shapes", ("auc",), timed=True),
 )
 BY_NAME = {page.name: page for page in PAGES}

@@ -78,6 +78,12 @@ def _search() -> tuple[float, ...]:
     return found.best_score_, *found.posterior_.interval(0.9)
 
 
+def _permutation() -> tuple[float, ...]:
+    X, y = _rows(60, 8)
+    tests = (fl.permutation_test(model.fit(X, y), X, y, 99) for model in (RidgeClassifier(), _logistic()))
+    return tuple(float(value) for test in tests for value in (test.statistic, test.null.mean()))
+
+
 def _measures() -> tuple[float, ...]:
     X, y = _rows(60, 8)
     a = fl.analyse(_logistic().fit(X, y), X, y)
@@ -106,6 +112,7 @@ QUESTIONS: dict[str, Callable[[], tuple[float, ...]]] = {
     "compare": _compare,
     "classes": _classes,
     "search": _search,
+    "permutation": _permutation,
     "measures": _measures,
     "plan": _plan,
     "findings": _findings,
