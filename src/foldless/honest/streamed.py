@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -127,32 +127,26 @@ def _first_pass(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedDesign:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedDesign(Design):
     """A `Design` whose rows are read when a product needs them; products already known are not repeated."""
 
-    matrix: LazyMatrix
     constant: float
     held_index: Ints
     held: Floats
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
     known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
     known_rows: list[tuple[Ints, Floats]] = field(default_factory=list)
-    pivots: None = None
-    is_large: ClassVar[bool] = False  # time goes into reading
 
     @property
-    def n_rows(self) -> int:
-        return self.matrix.shape[0]
-
-    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What `make` returns: there is one fit to a stream."""
-        return make()
+    def is_large(self) -> bool:
+        """Time goes into reading."""
+        return False
 
     def scores(self, coef: Floats) -> Floats:
         """A c: one pass."""
         if self.constant == 0:
-            return self.matrix.project(coef)
+            return np.asarray(self.matrix.project(coef))
         return np.asarray(self.matrix.project(coef[:-1]) + self.constant * coef[-1])
 
     def back(self, g: Floats, centre: Floats | None) -> Floats:
@@ -166,11 +160,11 @@ class StreamedDesign:
         """Mean row under the weights d: one pass, which `gram` shares."""
         return self._sums(d).mean
 
-    def gram(self, d: Floats, centre: Floats | None) -> Floats:
+    def gram(self, d: Floats, centre: Floats | None, dtype: Any = np.float64) -> Floats:
         """(A - 1 centre')' diag(d) (A - 1 centre')."""
         return self._sums(d).about(centre)
 
-    def rows(self, index: Any, centre: Floats | None) -> Floats:
+    def rows(self, index: Any, centre: Floats | None, dtype: Any = np.float64) -> Floats:
         """The rows that were kept; one pass if other rows are requested."""
         rows = _known([(self.held_index, self.held), *self.known_rows], index)
         if rows is None:
@@ -188,11 +182,8 @@ class StreamedDesign:
 
     def scaled(self, factors: Floats) -> StreamedDesign:
         """Every column times its factor; for designs without an appended constant."""
-        transform = ScaledRows(self.matrix.transform, factors)
-        return StreamedDesign(replace(self.matrix, transform=transform), 0.0, self.held_index, self.held * factors)
-
-    def coefficients(self, w: Floats, scores: Floats) -> Floats:
-        return w
+        matrix = replace(self.matrix, transform=ScaledRows(self.matrix.transform, factors))
+        return StreamedDesign(matrix, constant=0.0, held_index=self.held_index, held=self.held * factors)
 
     def _sums(self, d: Floats) -> WeightedSums:
         known: WeightedSums | None = _known(self.known_sums, d)
@@ -225,11 +216,11 @@ def streamed_design(objective: Objective, rows: Ints, weight: Floats | None) -> 
     scores = linear + objective.intercept
     design = StreamedDesign(
         matrix,
-        objective.constant,
-        rows,
-        first.kept.joined(),
-        [(loss.curvature(scores), first.curvature)],
-        [(loss.gradient(scores), first.back)],
+        constant=objective.constant,
+        held_index=rows,
+        held=first.kept.joined(),
+        known_sums=[(loss.curvature(scores), first.curvature)],
+        known_back=[(loss.gradient(scores), first.back)],
     )
     scored = ScoredMatrix(matrix, objective.weights, linear)
     return replace(objective, X=scored, scaled=first.scales.chosen(objective.scaled, weight)), design
