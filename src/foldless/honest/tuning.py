@@ -202,7 +202,7 @@ class Candidate:
         first, second = np.where(there1, moved1, -np.inf), np.where(there0, moved0, np.inf)
         for part in blocks(len(right), diff.size, IN_CACHE):
             above = untied + first[part, :, None] > second[part, None, :]
-            right[part] += above.reshape(len(above), -1).view(np.uint8).sum(axis=1, dtype=np.uint16)
+            right[part] += above.reshape(len(above), -1).view(np.uint8).sum(axis=1, dtype=np.uint16)  # MOST_INNER^2 fit
         whole, inner = (float(ordered(d).mean()) for d in (self.differences, diff))
         return whole, np.asarray(whole - inner + right / (there1.sum(axis=1) * there0.sum(axis=1)))
 

@@ -8,8 +8,6 @@ compares); its time is its own. Half an hour; names of parts (alarms, power, ref
 
 from __future__ import annotations
 
-import sys
-import warnings
 from functools import partial
 from itertools import product
 from typing import Any
@@ -23,7 +21,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, permutation_test_score
 
 import foldless as fl
-from foldless_studies.evidence import begin, begin_table, print_row
+from foldless_studies.evidence import begin_table, print_parts, print_row
 from foldless_studies.sampling import Floats, Labels
 from foldless_studies.speed.measurement import Effort, in_turns
 
@@ -165,14 +163,5 @@ def speed() -> None:
 PARTS = {"alarms": alarms, "power": power, "refits": refits, "speed": speed}
 
 
-def main() -> None:
-    """Print the page, or some of its parts."""
-    warnings.simplefilter("ignore")
-    if len(sys.argv) == 1:
-        begin("permutation", "Permutation tests without refits", TEXT)
-    for name in sys.argv[1:] or PARTS:
-        PARTS[name]()
-
-
 if __name__ == "__main__":
-    main()
+    print_parts("permutation", "Permutation tests without refits", TEXT, PARTS)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -24,7 +23,7 @@ import foldless as fl
 from foldless_studies.accuracy.cells import REAL, DataCell, data_cells
 from foldless_studies.data import VARIABLE
 from foldless_studies.estimators import Answer
-from foldless_studies.evidence import begin, begin_table, print_row
+from foldless_studies.evidence import begin_table, print_parts, print_row
 from foldless_studies.evidence.permutation import auc, drawn
 from foldless_studies.evidence.validation import fits
 from foldless_studies.sampling import Floats, Labels, narrowed
@@ -144,14 +143,5 @@ def _whole(model: Any, grid: Any, X: Floats, y: Labels) -> fl.AUCPosterior:
 PARTS = {"development": development, "alarms": alarms, "speed": speed}
 
 
-def main() -> None:
-    """Print the page, or some of its parts."""
-    warnings.simplefilter("ignore")
-    if len(sys.argv) == 1:
-        begin("tuning", "Tuning that is accounted for", TEXT)
-    for name in sys.argv[1:] or PARTS:
-        PARTS[name]()
-
-
 if __name__ == "__main__":
-    main()
+    print_parts("tuning", "Tuning that is accounted for", TEXT, PARTS)
