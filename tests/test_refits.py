@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn.preprocessing import StandardScaler, TargetEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+import foldless as fl
 from data import alternating, ones_first
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.held_out import HeldOut, ModelPairs, statistic_of_refits
@@ -269,6 +271,42 @@ def test_scores_that_never_vary_are_chance():
     statistic = statistic_of_refits(held)
     assert statistic.estimate == 0
     assert np.isfinite(statistic.trials)
+
+
+def test_models_without_a_column_count_in_the_estimate_but_do_not_narrow_it():
+    """Half of the models tie all rows: the answer is as wide as that of the others, at the mean of both."""
+    held = drawn(0, 40, 40, shift=1.5)
+    idle = held.fold % 2 == 1
+    half = dataclasses.replace(held, scores=np.where(idle, 0.0, held.scores))
+    assert half.idle == 10
+    pairs = ModelPairs.of(half)
+    assert len(pairs.ranking().models) == 10
+    of_ranking, of_all = pairs.ranking().ranks().mean, pairs.ranks().mean
+    assert of_all == pytest.approx((of_ranking + 0.5) / 2, abs=1e-3)  # folds differ by a row or two
+    statistic, told = statistic_of_refits(half), statistic_of_placements(Placements.of(pairs.ranks()), of_all, 0.0)
+    assert statistic.pair_auc == pytest.approx(of_all, abs=1e-12)
+    assert statistic.trials < 0.5 * told.trials
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 30.0])
+def test_rows_spread_as_by_one_model_however_little_the_models_agree(noise):
+    """At chance the placements of one model are uniform, with 1/3 of the variance of a coin."""
+    held = drawn(1, 400, 400, noise=noise, shift=0.0)
+    ranks = ModelPairs.of(held).ranks()
+    for own in (ranks.by_row1, ranks.by_row0):
+        assert np.var(own) / 0.25 == pytest.approx(1 / 3, abs=0.02)
+
+
+def test_the_answer_says_that_refits_use_no_column_and_no_row_is_an_outlier_for_it():
+    X, y = alternating(60, 20, seed=4)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, l1_ratio=1.0, solver="liblinear"))
+    found = fl.diagnose(model.fit(X, y), X, y)
+    agreement = found.find("agreement")
+    assert agreement.severity == "caution"
+    assert "refits gave every row the same score" in agreement.note
+    assert "Penalise less" in str(agreement)
+    assert found.find("outliers") is None
+    assert found.find("few rows") is None  # not fewer for the rows that no refit ranks
 
 
 def test_groups_widen_the_variance():

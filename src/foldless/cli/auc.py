@@ -140,7 +140,8 @@ def answer(
         **request.facts(),
         **more,
         "n_features": len(request.features),
-        "n_encoded": _encoded(analysis),
+        # Columns that the classifier sees, once text has become categories; unknown where it was refitted.
+        "n_encoded": None if analysis.by_refits else int(analysis.view.X.shape[1]),
         "classifier": request.classifier,
         "method": area.method,
         "level": level,
@@ -153,11 +154,6 @@ def answer(
         "picture": picture.write(path, partial(_draw, analysis=analysis, level=level), width=10.0 if two else 6.0),
         **outputs.write(request, analysis),
     }
-
-
-def _encoded(analysis: fl.Analysis) -> int | None:
-    """Columns that the classifier sees, once text has become categories; unknown where it was refitted."""
-    return None if analysis.by_refits else int(analysis.view.X.shape[1])
 
 
 def _two_classes(

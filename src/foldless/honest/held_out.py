@@ -23,7 +23,7 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats
 from foldless.honest.design import Bools, Ints
-from foldless.honest.pairs import Effects, Pairs, pair_differences
+from foldless.honest.pairs import Effects, Pairs, pair_differences, variance
 from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
 
 
@@ -58,18 +58,21 @@ class HeldOut:
         """How often the classifier was fitted."""
         return int(self.fold.max()) + 1
 
+    @property
+    def idle(self) -> int:
+        """How many of the models gave all rows the same score."""
+        return sum(not _ranks_any(pairs) for pairs, _, _ in ModelPairs.of(self).models)
+
     @cached_property
     def deviations(self) -> Floats:
         """The scores about the class means of each repeat."""
-        return self.scores - np.where(self.positive, *(self._class_means(k) for k in (True, False)))
+        means = (self.scores[:, self.positive == k].mean(axis=1, keepdims=True) for k in (True, False))
+        return np.asarray(self.scores - np.where(self.positive, *means))
 
     @cached_property
     def agreement(self) -> float:
         """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
         return agreement_of(self.deviations)
-
-    def _class_means(self, k: bool) -> Floats:
-        return np.asarray(self.scores[:, self.positive == k].mean(axis=1, keepdims=True))
 
     @property
     def noise_factor(self) -> float:
@@ -94,9 +97,8 @@ class HeldOut:
     def per_row(self) -> Floats:
         """One score per row: the mean over repeats, rescaled within each class to the spread of one model's scores."""
         mean = self.scores.mean(axis=0)
-        for half, variance in zip((~self.positive, self.positive), self.variances, strict=True):
-            centre, own = mean[half].mean(), float(mean[half].var(ddof=1))
-            mean[half] = centre + (mean[half] - centre) * (np.sqrt(variance / own) if own > 0 else 0.0)
+        for half, square in zip((~self.positive, self.positive), self.variances, strict=True):
+            mean[half] = _spread(mean[half], square)
         return np.asarray(mean)
 
 
@@ -172,17 +174,56 @@ class ModelPairs:
         seen = self.count > 0
         return np.flatnonzero(seen & self.positive), np.flatnonzero(seen & ~self.positive)
 
+    def ranking(self) -> ModelPairs:
+        """Those of models that rank any rows; all of them if none does."""
+        some = tuple(model for model in self.models if _ranks_any(model[0]))
+        return replace(self, models=some) if some else self
+
     def ranks(self) -> Effects:
-        """Whether a pair is in the right order; ties count half."""
-        sums, (rows1, rows0) = np.zeros(self.positive.size), self.rows
-        for pairs, at1, at0 in self.models:
+        """Whether a pair is in the right order; ties count half. Rows spread as by one model."""
+        sums, rows, seen = np.zeros(self.positive.size), self.rows, (list[Floats](), list[Floats]())
+        for pairs, *at in self.models:
             effects = pairs.ranks()
-            sums[at1] += at0.size * effects.by_row1
-            sums[at0] += at1.size * effects.by_row0
-        by1, by0 = (sums[rows] / self.count[rows] for rows in (rows1, rows0))
-        return Effects(by1, by0, float(sums[rows1].sum() / self.count[rows1].sum()))
+            for k, own in enumerate((effects.by_row1, effects.by_row0)):
+                sums[at[k]] += at[1 - k].size * own
+                seen[k].append(own)
+        auc = float(sums[rows[0]].sum() / self.count[rows[0]].sum())
+        means = [sums[each] / self.count[each] for each in rows]
+        by1, by0 = (_as_by_one(means[k], means[1 - k].size, auc, seen[k], seen[1 - k]) for k in (0, 1))
+        return Effects(by1, by0, auc)
+
+    def placements(self, groups: Ints | None) -> Placements:
+        """The shares of ordered pairs of each row, with the groups of the rows."""
+        rows1, rows0 = self.rows
+        return Placements.of(self.ranks(), None if groups is None else (groups[rows1], groups[rows0]))
 
 
+def _as_by_one(means: Floats, others: int, auc: float, seen: Sequence[Floats], seen_others: Sequence[Floats]) -> Floats:
+    """Placements of a class, means over models, spread as far as those that single models have `seen`.
+
+    The bound on r multiplies the variance of one model's; means over models that disagree vary less. Clumpiness k shows
+    as k + (1 - 2k)/n among n rows of the other class: what the few of a fold add is replaced by what all `others` do.
+    """
+    few, own = float(np.mean([v.size for v in seen_others])), auc * (1 - auc)
+    if few < FEWEST_OTHERS or own == 0:
+        return means
+    inside = sum(float(np.sum((v - v.mean()) ** 2)) for v in seen) / max(sum(v.size - 1 for v in seen), 1)
+    k = max((inside / own - 1 / few) / (1 - 2 / few), 0.0)
+    return _spread(means, max(own * (k + (1 - 2 * k) / others), variance(means)))
+
+
+def _spread(values: Floats, square: float) -> Floats:
+    """The values about their mean, with this variance if they vary at all."""
+    mean, own = values.mean(), variance(values)
+    return np.asarray(mean + (values - mean) * (np.sqrt(square / own) if own > 0 else 0.0))
+
+
+def _ranks_any(pairs: Pairs) -> bool:
+    effects = pairs.ranks()
+    return bool(np.any(effects.by_row1 != 0.5) or np.any(effects.by_row0 != 0.5))
+
+
+FEWEST_OTHERS = 3  # rows of the other class among which placements tell how a class spreads
 EVERY_PAIR = 1 << 20  # up to this many pairs, scores that only rounding separates tie
 
 
@@ -197,12 +238,13 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
 
     Rows are compared only within a model. The variance between repeats, divided by their number, is added to account
     for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
+    A model without any column ranks like a coin, which counts, but without a coin's spread, which would not.
     """
     per_repeat = [ModelPairs.of(held, [k]) for k in range(len(held.scores))]
     pairs = ModelPairs(held.positive, tuple(model for each in per_repeat for model in each.models))
-    ranks, (rows1, rows0) = pairs.ranks(), pairs.rows
-    codes = None if groups is None else (groups[rows1], groups[rows0])
-    statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, held.noise_factor - 1)
+    statistic = statistic_of_placements(pairs.ranking().placements(groups), pairs.ranks().mean, held.noise_factor - 1)
+    units1, units0 = pairs.placements(groups).units
+    statistic = replace(statistic, units0=units0, units1=units1)
     return settled(statistic, [each.ranks().mean for each in per_repeat], held.growth)
 
 

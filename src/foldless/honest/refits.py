@@ -396,14 +396,10 @@ class Refits(LeaveOneOut):
         cls, training: Training, prior: EffectPrior, n_jobs: int | None = None, progress: Progress | None = None
     ) -> Refits:
         """Refit, compute the statistic, apply the prior."""
-        return cls.from_held_out(training, hold_out(training, n_jobs, progress), prior)
-
-    @classmethod
-    def from_held_out(cls, training: Training, held: HeldOut, prior: EffectPrior) -> Refits:
-        """The same from held-out scores."""
+        held, name = hold_out(training, n_jobs, progress), type(training.estimator).__name__
         statistic = statistic_of_refits(held, training.groups)
-        notes = _notes(type(training.estimator).__name__, held)
-        provenance = Provenance("refit", type(training.estimator).__name__, notes=notes)
+        notes = _told(name, held.fits, held.share, held.agreement, held.warned)
+        provenance = Provenance("refit", name, notes=notes)
         removed = _as_removed(training, held, provenance)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
 
@@ -452,10 +448,6 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
         groups=training.groups,
         provenance=provenance,
     )
-
-
-def _notes(name: str, held: HeldOut) -> tuple[str, ...]:
-    return _told(name, held.fits, held.share, held.agreement, held.warned)
 
 
 def _told(name: str, fits: int, share: float, agreement: float, warned: tuple[str, ...]) -> tuple[str, ...]:

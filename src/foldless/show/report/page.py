@@ -63,10 +63,6 @@ def _environment(*, escaped: bool) -> Any:
     return environment
 
 
-def _span(row: dict[str, float]) -> str:
-    return words.span(row["low"], row["high"])
-
-
 def _signed(weight: float) -> str:
     """A weight with its sign; very small and very large ones in scientific notation."""
     size = abs(weight)
@@ -97,7 +93,7 @@ def _matrix(auc: dict[str, Any]) -> dict[str, Any]:
 FILTERS: dict[str, Callable[..., str]] = {
     "rate": words.rate,
     "percent": words.percent,
-    "span": _span,
+    "span": lambda row: words.span(row["low"], row["high"]),
     "signed": _signed,
     "decimal": _decimal,
     "number": lambda value: f"{value:,}",

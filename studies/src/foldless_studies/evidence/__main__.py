@@ -129,6 +129,7 @@ PAGES: tuple[Made, ...] = (
     ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
+    Printed("sparse", ("refit",), timed=True),
     Printed("given_scores", ("scores",)),
     Printed("validation", ("measures",)),
     Printed("multiclass", ("classes",)),
