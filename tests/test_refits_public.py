@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
@@ -148,7 +150,7 @@ def test_no_stand_in_is_trusted(rows):
             a = fl.analyse(model.fit(X, y), X, y, method="loo", **options)
             assert (a.method, a.verdict == "trust") == ("loo-surrogate", False)
     three = (X[:, 0] > 0.5) + (X[:, 1] > 0).astype(int)
-    a = fl.analyse(SGDClassifier(random_state=0).fit(X, three), X, three)
+    a = fl.analyse(SGDClassifier(random_state=0).fit(X, three), X, three, method="loo")
     assert (a.method, a.verdict == "trust") == ("loo-surrogate", False)
 
 
@@ -159,12 +161,40 @@ def test_other_classifiers_are_told_of_refits(rows):
             fl.auc_posterior(model, X, y)
 
 
-def test_what_rests_on_the_closed_form_refuses_refits(rows, forest):
-    X, y = rows
+def test_what_rests_on_the_closed_form_refuses_refits(forest):
     with pytest.raises(InputError, match="learning_curve needs rows left out in closed form"):
         fl.learning_curve(forest)
-    with pytest.raises(InputError, match="FoldlessSearch fits every candidate once"):
-        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}, method="refit").fit(X, y)
+
+
+def test_a_search_refits_what_has_no_closed_form(rows):
+    """Each candidate has the answer of its own fit, and the posterior of the whole search names its way out."""
+    X, y = rows
+    pick = make_pipeline(StandardScaler(), SelectKBest(), LogisticRegression(tol=1e-8))
+    searches = {
+        "auto": (pick, {"selectkbest__k": [1, 4]}),
+        "refit": (KNeighborsClassifier(), {"n_neighbors": [3, 15]}),
+    }
+    for method, (model, grid) in searches.items():
+        for scoring in ("auc", "accuracy"):
+            search = fl.FoldlessSearch(model, grid, method=method, scoring=scoring).fit(X, y)
+            assert [post.method for post in search.posteriors_] == ["refit", "refit"]
+        search = fl.FoldlessSearch(model, grid, method=method).fit(X, y)
+        for params, post in zip(search.results_["params"], search.posteriors_, strict=True):
+            alone = fl.auc_posterior(clone(model).set_params(**params).fit(X, y), X, y, method="refit")
+            assert post.mean == pytest.approx(alone.mean, abs=1e-9)
+        with pytest.raises(AttributeError, match="a GridSearchCV with method='refit' is tuned again"):
+            _ = search.posterior_
+    assert (
+        fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}, method="refit").fit(X, y).posteriors_[0].method
+        == "refit"
+    )
+
+
+def test_a_search_over_components_of_pls(rows):
+    X, y = rows
+    search = fl.FoldlessSearch(PLSRegression(), {"n_components": [1, 2, 3]}).fit(X, y)
+    assert all(post.details["fits"] == 20 for post in search.posteriors_)
+    assert search.best_estimator_.n_components == search.best_params_["n_components"]
 
 
 # ---- the verdict
@@ -254,15 +284,12 @@ def test_the_commands_refit(tmp_path):
         assert (found["auc"]["method"] if command == "report" else found["method"]) == "refit"
 
 
-def test_streams_several_classes_and_weights_are_refused(rows, tmp_path):
+def test_streams_and_weights_are_refused(rows, tmp_path):
     X, y = rows
     model = RidgeClassifier().fit(X, y)
     with pytest.raises(InputError, match="needs the table in memory"):
         fl.analyse(model, lambda: iter([(X, y)]), method="refit")
     with pytest.raises(EstimatorError, match="needs a fitted scikit-learn classifier"):
         fl.analyse(model.coef_.ravel(), X, y, method="refit")
-    three = np.arange(80) % 3
-    with pytest.raises(EstimatorError, match="fit one class against the rest"):
-        fl.auc_posterior(RidgeClassifier().fit(X, three), X, three, method="refit")
     with pytest.raises(InputError, match="method must be 'auto', 'loo', 'refit' or 'in-sample'"):
         fl.auc_posterior(model, X, y, method="cv")

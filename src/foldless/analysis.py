@@ -214,10 +214,12 @@ class Analysis(Computation):
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """All checks of data and fit, with the verdict."""
+        if self.by_refits and self.several_classes:
+            return diagnosis_of_refits(self.class_training, self.names, lambda: (self.class_rows, self.auc))
+        if self.by_refits:
+            return diagnosis_of_refits(self.training, self.names, lambda: (self.refits, self.auc))
         if self.several_classes:
             return diagnosis_of_classes(self.view, self.names, lambda: (self.class_scores, self.auc))
-        if self.by_refits:
-            return diagnosis_of_refits(self.training, self.names, lambda: self.refits)
         diagnosis = diagnosis_of_two(
             self.view, self.names, self.options.groups, lambda: self.leave_one_out, self.left_out
         )
@@ -359,13 +361,13 @@ def analyse(
         raise InputError("X is missing: pass X and y, the data that the classifier was fitted on, or an Analysis.")
     checks.feature_names(feature_names, X)
     checks.row_names(row_names, X)
-    if has_several_classes(model) and not options.refit:
+    if has_several_classes(model):
         _refuse_for_several_classes(model, X, y, options)
     if not options.in_sample:
         EffectPrior.checked(prior)
     analysis = Analysis(model, X, y, options)
     if options.refit or analysis.only_refits:
-        analysis.training  # noqa: B018  # refuses what cannot be refitted
+        _ = analysis.class_training if analysis.several_classes else analysis.training  # or refused
     elif not isinstance(analysis._answers, OfWeightsOnStream):  # its stream may be readable only once
         rows = analysis.view.codes.size
         if groups is not None:

@@ -22,7 +22,7 @@ from foldless.honest.accuracy import judged
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
 from foldless.honest.rates import pair_scores
-from foldless.honest.refits import Refits
+from foldless.honest.refits import ClassTraining, Refits
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
 from foldless.model.probabilities import (
@@ -276,7 +276,7 @@ class OfSeveralClasses:
     @property
     def notes(self) -> tuple[str, ...]:
         a = self.analysis
-        return a.view.notes + a.class_scores.provenance.notes + a.table_notes
+        return a.of_classes.notes + a.class_scores.provenance.notes + a.table_notes
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         a = self.analysis
@@ -292,9 +292,10 @@ class OfSeveralClasses:
 
     def error(self) -> ClassErrorPosterior:
         a, rows = self.analysis, self.analysis.judged_rows
-        counts = np.zeros((len(a.view.classes),) * 2)
-        np.add.at(counts, (rows.codes, a.class_scores.replaced.argmax(axis=0)), 1.0 / (1.0 + rows.noise_share))
-        right, about = self.accuracy(1), (tuple(a.view.classes), counts)
+        classes, called = tuple(a.of_classes.classes), a.class_scores.deciding.argmax(axis=0)
+        counts = np.zeros((len(classes),) * 2)
+        np.add.at(counts, (rows.codes, called), 1.0 / (1.0 + rows.noise_share) / len(called))
+        right, about = self.accuracy(1), (classes, counts)
         return ClassErrorPosterior(right, self.balanced_accuracy(), *about, right.method, right.notes)
 
     def scores(self, auc: AUCPosterior) -> HonestScores:
@@ -307,10 +308,10 @@ class OfSeveralClasses:
     def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
         """Everything that is read off the honest probabilities."""
         a = self.analysis
-        if a.class_scores.groups is not None:
+        if a.class_scores.provenance.method == "refit":
             raise InputError(
-                "probabilities of more than two classes are judged for independent rows: leave groups out, or judge "
-                "one class against the rest, y == label."
+                "probabilities of more than two classes are judged for independent rows that leave the fit in closed "
+                "form: leave groups out, or judge one class against the rest, y == label."
             )
         if a.class_scores.provenance.method == "loo-surrogate":
             raise InputError(
@@ -321,14 +322,14 @@ class OfSeveralClasses:
 
     def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis
-        counts = dict(zip(a.view.classes, a.view.counts.tolist(), strict=True))
+        counts = dict(zip(a.of_classes.classes, a.of_classes.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
         return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
-        return _trust_warnings(self.analysis.view, self.analysis.class_scores.provenance.strain)
+        return _trust_warnings(self.analysis.of_classes, self.analysis.class_scores.provenance.strain)
 
 
-def _trust_warnings(view: LinearView, strained: str | None) -> tuple[FoldlessWarning, ...]:
+def _trust_warnings(view: LinearView | ClassTraining, strained: str | None) -> tuple[FoldlessWarning, ...]:
     """Steps that may have seen y, and a fit that differs from the one that was judged."""
     return tuple(TrustWarning(text) for text in (*view.doubts, strained) if text is not None)

@@ -22,14 +22,14 @@ from foldless.honest.class_statistic import Component, RefittedRows, TrainingRow
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import Refits, Training, refitted_rows
+from foldless.honest.refits import ClassTraining, Refits, Training, refitted_rows
 from foldless.honest.scores import NoClosedForm
 from foldless.honest.statistic import SeparationStatistic
 from foldless.honest.tuning import of_search
 from foldless.model.pullback import NotMappedBack
 from foldless.model.steps import ends_in_pls, is_estimator, search_in
 from foldless.model.streamed import stream_view
-from foldless.model.view import MANY_ROWS, LinearView, take_apart
+from foldless.model.view import MANY_ROWS, LinearView, has_several_classes, take_apart
 from foldless.tables import is_out_of_core, refuse_stream
 
 
@@ -103,18 +103,20 @@ class Computation:
     @property
     def by_refits(self) -> bool:
         """Whether the answers come from refits: as asked or, under "auto", as a linear fit has no closed form."""
-        if self.options.method != "auto" or self.several_classes:
+        if self.options.method != "auto":
             return self.options.refit
         if self.only_refits:
             return True
         with suppress(EstimatorError):  # for lack of a solution: whoever asks for the answer is told
+            if self.several_classes:
+                return self.options.groups is None and isinstance(self.class_rows, RefittedRows)
             return isinstance(self.leave_one_out, Refits)
         return False
 
     @property
     def in_closed_form(self) -> bool:
         """Whether rows were left out without refits."""
-        return self.options.groups is None if self.several_classes else not self.by_refits
+        return not (self.by_refits or (self.several_classes and self.options.groups is not None))
 
     @property
     def rows(self) -> LinearView | Training:
@@ -122,9 +124,16 @@ class Computation:
         return self.training if self.by_refits else self.two_classes
 
     @property
+    def of_classes(self) -> LinearView | ClassTraining:
+        """The same of more than two classes."""
+        return self.class_training if self.by_refits else self.view
+
+    @property
     def several_classes(self) -> bool:
         """More than two classes."""
-        return not (self.options.refit or self.only_refits) and len(self.view.classes) > 2
+        if self.options.refit or self.only_refits:
+            return has_several_classes(self.estimator)
+        return len(self.view.classes) > 2
 
     @cached_property
     def only_refits(self) -> bool:
@@ -177,30 +186,33 @@ class Computation:
             return loo
         return of_search(loo, search, self.view, prior, self.options.sample_weight)
 
-    @cached_property
+    @property
     def class_scores(self) -> ClassScores:
         """Rows removed from the fit of more than two classes."""
-        if not self.several_classes:
-            raise InputError("class_scores is for more than two classes: use leave_one_out.")
-        if self.options.groups is not None:
-            return self._refitted_rows.honest
-        return remove_rows_of_classes(self.view, sample_weight=self.options.sample_weight)
+        return self.class_rows.honest
 
     @cached_property
-    def _refitted_rows(self) -> RefittedRows:
-        """More than two classes, refitted without each part of the groups."""
-        o, rows = self.options, (self.estimator, self.X, self.y)
-        return refitted_rows(self.view, *rows, o.groups, o.sample_weight, o.n_jobs, o.progress)
+    def class_training(self) -> ClassTraining:
+        """A classifier of more than two classes and its rows, ready to be refitted."""
+        refuse_stream(self.X, self.y, "method 'refit'", on_host=True)
+        return ClassTraining.of(self.estimator, self.X, self.y, self.options.groups, self.options.sample_weight)
 
     @cached_property
     def class_rows(self) -> TrainingRows | RefittedRows:
         """The honest scores of more than two classes, as what their AUCs are computed from."""
-        return TrainingRows(self.class_scores) if self.options.groups is None else self._refitted_rows
+        o = self.options
+        if not self.several_classes:
+            raise InputError("class_scores is for more than two classes: use leave_one_out.")
+        with suppress(NoClosedForm):
+            if o.groups is None and not (o.refit or self.only_refits):
+                weight, stand_in = o.sample_weight, o.method != "auto" or not is_estimator(self.estimator)
+                return TrainingRows(remove_rows_of_classes(self.view, sample_weight=weight, stand_in=stand_in))
+        return refitted_rows(self.class_training, o.n_jobs, o.progress)
 
     @cached_property
     def averaged(self) -> tuple[list[Component], SeparationStatistic]:
         """The AUCs whose mean is the average AUC of more than two classes, and the statistic of that mean."""
-        parts = averaged(self.class_rows, len(self.view.classes), self.options.multi_class)
+        parts = averaged(self.class_rows, len(self.of_classes.classes), self.options.multi_class)
         return parts, average(self.class_rows, parts)
 
     @cached_property
@@ -212,7 +224,7 @@ class Computation:
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
         groups = self.class_scores.groups if self.several_classes else self.leave_one_out.removed.groups
-        return quick_notes(self.view if self.several_classes else self.rows, self.names, groups)
+        return quick_notes(self.of_classes if self.several_classes else self.rows, self.names, groups)
 
     @cached_property
     def names(self) -> Names:

@@ -240,7 +240,7 @@ class Request:
 
 def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:
     """The notes on the table, with names of columns and rows and without."""
-    rows = analysis.view if analysis.several_classes else analysis.rows
+    rows = analysis.of_classes if analysis.several_classes else analysis.rows
     groups = analysis.class_scores.groups if analysis.several_classes else analysis.leave_one_out.removed.groups
     return analysis.table_notes + quick_notes(rows, replace(analysis.names, features=None, rows=None), groups)
 

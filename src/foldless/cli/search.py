@@ -12,12 +12,17 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.models import CLASSIFIERS
+from foldless.cli.models import CLASSIFIERS, PARTS, TREES
 from foldless.cli.options import CommandOptions, comma_separated, data_options, finite, picture_option, refuse_given
 from foldless.cli.request import Request, fitted_or_refused, read_file
 
 CS = tuple(float(f"{10.0**k:g}") for k in range(-4, 4))
-SHRINKAGES = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+SPARSE = tuple(float(f"{10.0 ** (k / 2):.1g}") for k in range(-3, 4))  # smaller ones leave no column
+USUAL = {
+    "lda": (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
+    "pls": (1.0, 2.0, 3.0, 4.0, 5.0),
+    **dict.fromkeys(("l1", "elasticnet"), SPARSE),
+}
 EXAMPLES = """\b
 Examples:
   foldless search patients.csv --target outcome
@@ -33,7 +38,8 @@ Examples:
     "Cs",
     metavar="0.01,0.1,1",
     callback=comma_separated(finite),
-    help="Values to try: C of logistic and svm, 1/alpha of ridge; of lda, shrinkages.  [default: 0.0001 to 1000]",
+    help="Values to try: C of logistic, svm, l1 and elasticnet, 1/alpha of ridge; of lda, shrinkages; of pls, numbers "
+    "of components.  [default: 0.0001 to 1000; l1, elasticnet: 0.03 to 30; pls: 1 to 5]",
 )
 @click.option(
     "--rule",
@@ -49,12 +55,12 @@ def search(
 ) -> None:
     """Fit one classifier to FILE for each strength of the penalty, and choose.
 
-    Every candidate is fitted once, to all rows, and judged by its AUC on new rows. The best of several looks better
-    than it is: the answer says by how much.
+    Every candidate is fitted once, to all rows, and judged by its AUC on new rows (l1, elasticnet and pls: fitted 20
+    more times). The best of several looks better than it is: the answer says by how much.
     """
     refuse_given(ctx, ("C", "shrinkage"), "is one value, and search tries several: use --Cs.")
     path = picture.writable_path(out)
-    values = _checked(Cs or (SHRINKAGES if options.model == "lda" else CS), options.model)
+    values = _checked(Cs or USUAL.get(options.model, CS), options.model)
     request = read_file(options)
     request.independent_rows_only("search")
     result, fitted = answer(request, values, rule)
@@ -70,12 +76,12 @@ def search(
 
 def _checked(values: tuple[float, ...], model: str) -> list[float]:
     kind = CLASSIFIERS[model]
-    if not kind.closed_form:
-        known = ", ".join(name for name, each in CLASSIFIERS.items() if each.closed_form)
-        raise click.BadParameter(f"the search fits every candidate once: choose from {known}.", param_hint="'--model'")
+    if kind.parameter == TREES:
+        known = ", ".join(name for name, each in CLASSIFIERS.items() if each.parameter != TREES)
+        raise click.BadParameter(f"more trees are not a choice to search: choose from {known}.", param_hint="'--model'")
     if not all(kind.accepts(v) for v in values):
         shown = ", ".join(f"{v:g}" for v in values)
-        what = f"numbers {kind.legal}" + (", for lda" if model == "lda" else "")
+        what = f"numbers {kind.legal}" + (f", for {model}" if model in USUAL else "")
         raise click.BadParameter(f"must be {what}, got {shown}.", param_hint="'--Cs'")
     return sorted(set(values))
 
@@ -84,6 +90,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     """Everything that is printed, as a plain dict; and the search itself."""
     parameter = CLASSIFIERS[request.options.model].parameter
     grid = sorted((1 / v for v in values), reverse=True) if parameter == "alpha" else values
+    grid = [int(v) for v in grid] if parameter == PARTS else grid
     candidates = [request.unfitted(request.options.model, value) for value in grid]
     model = candidates[0]
     name = f"{model.steps[-1][0]}__{parameter}"

@@ -245,7 +245,8 @@ def _refuse_disagreement(analyses: Mapping[str, Analysis]) -> None:
 def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
     yield "number of classes", a.several_classes == b.several_classes
     if a.several_classes:
-        yield "rows or classes", a.view.classes == b.view.classes and np.array_equal(a.view.codes, b.view.codes)
+        first, second = a.of_classes, b.of_classes
+        yield "rows or classes", first.classes == second.classes and np.array_equal(first.codes, second.codes)
         yield "groups", _same_groups(a.class_scores.groups, b.class_scores.groups)
         yield "average", a.options.multi_class == b.options.multi_class
         yield "prior", EffectPrior.checked(a.options.prior) == EffectPrior.checked(b.options.prior)

@@ -183,8 +183,10 @@ class _RefittedClasses(_OfClasses):
 
     @cached_property
     def effects(self) -> Floats:
-        """What each group contributes to the average AUC."""
+        """What each row, or group, contributes to the average AUC."""
         effects = effects_of_rows(self.rows.codes, self.parts)
+        if self.rows.groups is None:
+            return effects
         return np.asarray(np.bincount(self.rows.groups, effects), dtype=np.float64)
 
     def noise_shared_with(self, other: Any) -> tuple[float, float, float]:

@@ -13,11 +13,12 @@ from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.naming import Names, steps_before_y
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
-from foldless.findings.scores import auc_of, few_groups, few_rows, score_findings
+from foldless.findings.scores import agreement, auc_of, few_groups, few_rows, few_to_split, score_findings
+from foldless.honest.class_statistic import RefittedRows
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.refits import Refits, Training
+from foldless.honest.refits import ClassTraining, Refits, Training
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import Unloaded
@@ -60,11 +61,12 @@ def diagnosis_of_two(
     return _diagnosis(findings, auc, view.X.shape, copies)
 
 
-def diagnosis_of_refits(training: Training, names: Names, refits: Callable[[], Refits]) -> Diagnosis:
-    """The diagnosis of a classifier of two classes that was refitted; checks that need its weights are left out."""
-    loo, refusal = _answered(refits)
-    auc = None if loo is None else auc_of(loo, training.labels.n0, training.labels.n1)
-    about_scores = () if loo is None or auc is None else score_findings(loo, auc, names)
+def diagnosis_of_refits(
+    training: Training | ClassTraining, names: Names, answer: Callable[[], tuple[Any, AUCPosterior]]
+) -> Diagnosis:
+    """The diagnosis of a classifier that was refitted; checks that need its weights are left out."""
+    given, refusal = _answered(answer)
+    auc, about_scores = (None, ()) if given is None else _about_refits(*given, training, names)
     shape = training.y.size, getattr(training.estimator, "n_features_in_", 0)
     X, names = _as_numbers(training, names)
     if X is None:
@@ -72,19 +74,32 @@ def diagnosis_of_refits(training: Training, names: Names, refits: Callable[[], R
         unchecked = _not_checked("holds text or missing values", way_out)
         return _diagnosis((refusal, unchecked, *about_scores), auc, shape, None)
     checks.sane_size(X)
-    positive, groups = training.labels.positive, training.groups
-    sketch = Sketch.of(X, positive)
+    groups, codes = training.groups, training.codes
+    sketch = Sketch.of(X, codes)
     copies = find_copies(X, sketch, groups)
+    # Of two classes the positive one says it all, and need not be named.
+    told = [(1, ())] if len(training.classes) == 2 else [(k, (label,)) for k, label in enumerate(training.classes)]
+    leaks = (leak(column_figures(X, codes == k), X, names, *label) for k, label in told)
     about_table = (
         few_groups(groups),
         copies_finding(copies, names),
         neighbours_alike(sketch) if groups is None else None,
-        label_column(X, training.codes, names) or leak(column_figures(X, positive), X, names),
+        label_column(X, codes, names) or next(filter(None, leaks), None),
     )
     return _diagnosis((refusal, *about_table, *about_scores), auc, X.shape, copies)
 
 
-def _as_numbers(training: Training, names: Names) -> tuple[Any, Names]:
+def _about_refits(
+    found: Refits | RefittedRows, auc: AUCPosterior, training: Training | ClassTraining, names: Names
+) -> tuple[AUCPosterior, tuple[Finding, ...]]:
+    if isinstance(found, Refits):
+        auc = auc_of(found, *training.counts.tolist())
+        return auc, score_findings(found, auc, names)
+    fewest = int(training.counts.min())
+    return auc, present(agreement(found.agreement), few_rows(fewest, which="smallest") or few_to_split(fewest))
+
+
+def _as_numbers(training: Training | ClassTraining, names: Names) -> tuple[Any, Names]:
     """The table, or what the steps that never saw y make of it; None if neither is numbers. And its names."""
     if training.X is not None:
         return training.X, names

@@ -12,11 +12,9 @@ from foldless.findings.finding import Finding, present
 from foldless.findings.naming import Names
 from foldless.honest import rates, scores
 from foldless.honest.design import Bools, Ints
-from foldless.honest.held_out import HeldOut
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
-from foldless.honest.statistic import SeparationStatistic
 from foldless.results.auc import AUCPosterior
 
 # All checks use the pair-removed scores that the answer was computed from; nothing is refitted.
@@ -85,12 +83,17 @@ def refit_findings(analysis: LeaveOneOut) -> tuple[Finding, ...]:
     """How far refits agree, and whether there are rows enough to split; nothing for rows removed in closed form."""
     if not isinstance(analysis, Refits):
         return ()
-    return present(_agreement(analysis.held), _few_to_split(analysis.statistic))
+    fits, idle = analysis.held.fits, analysis.held.idle
+    q, flat = (
+        analysis.held.agreement if idle < fits else 0.0,
+        f" {idle} of {fits} refits gave every row the same score.",
+    )
+    fewest = min(analysis.statistic.units0, analysis.statistic.units1)
+    return present(agreement(q, flat if idle else ""), few_to_split(fewest))
 
 
-def _agreement(held: HeldOut) -> Finding | None:
-    idle = held.idle
-    q = held.agreement if idle < held.fits else 0.0
+def agreement(q: float, idle: str = "") -> Finding | None:
+    """Refits that agree little; `idle` says how many rank no rows."""
     if q >= AGREED:
         return None
     what = "what refits share is less than their training noise" if q < SIGNAL else "the fit changes much with its rows"
@@ -99,15 +102,14 @@ def _agreement(held: HeldOut) -> Finding | None:
         # Of 93 situations with 0.46 to 0.7, 90 % intervals held the truth in 99 %; of 57 with less, in 89 %.
         "caution" if q < SIGNAL else "info",
         f"{what}: the scores of a row agree between refits by {q:.2f} (correlation). A fit to all rows is likely to be "
-        f"better than those to a part of them, and the answer too low."
-        + (f" {idle} of {held.fits} refits gave every row the same score." if idle else ""),
+        f"better than those to a part of them, and the answer too low.{idle}",
         f"Penalise {'less' if idle else 'more, or choose fewer columns'}; or collect more rows.",
         q,
     )
 
 
-def _few_to_split(statistic: SeparationStatistic) -> Finding | None:
-    fewest = min(statistic.units0, statistic.units1)
+def few_to_split(fewest: int) -> Finding | None:
+    """Rows, or groups, enough for an answer and too few for good refits."""
     if not scores.FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
         return None
     return Finding(

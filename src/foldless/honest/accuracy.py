@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import owens_t
 
-from foldless.checks import Bools, Floats, Ints
+from foldless.checks import Floats, Ints
 from foldless.honest.classes import MAX_ENTRIES, ClassScores
 from foldless.honest.pairs import SEED
 
@@ -31,9 +31,9 @@ TINY = float(np.finfo(float).tiny)
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Which rows are right, the class of each, and the share rho of training noise."""
+    """How often each row is right (once, or in each repeat of refits), its class, and the share of training noise."""
 
-    right: Bools
+    right: Floats
     codes: Ints
     noise_share: float
     dependence: float = 1.0  # factor by which groups increase the variance
@@ -54,9 +54,11 @@ class Judged:
 
 
 def judged(honest: ClassScores, k: int = 1) -> Judged:
-    """The rows whose class has one of the k largest decision values."""
-    scores, everyone = honest.replaced, np.arange(honest.codes.size)
-    right = np.count_nonzero(scores > scores[honest.codes, everyone], axis=0) < k
+    """The rows whose class has one of the k largest decision values; of equal ones the first, as `predict` has it."""
+    scores, first = honest.deciding, np.arange(len(honest.alone))[:, None] < honest.codes
+    own = scores[honest.codes, :, np.arange(honest.codes.size)].T
+    ahead = (scores > own) | ((scores == own) & first[:, None])
+    right = np.mean(np.count_nonzero(ahead, axis=0) < k, axis=0)
     p = (right.sum() + 0.5) / (right.size + 1)  # kept off 0 and 1
     if honest.noise_share is None:
         return Judged(right, honest.codes, min(1.0, _noise(honest, k) / (p * (1.0 - p))))

@@ -32,6 +32,7 @@ CANCELLED = 1e-11  # variance over mean square, below which a variance from sums
 NEAR, NEAR_TAIL = 1e-12, 1e-9  # relative distances, of scores and of p-values, that rounding may cross
 ITERATIONS, SOLVED = 40, 1e-10  # of Newton's method, and the relative change of scores that ends it
 NEARLY = 1e-6  # the same under an L1 penalty, and the share of the penalty by which a slope may exceed it
+TINY = 1e-10  # of a diagonal
 SWEEPS = 2  # over the weights under an L1 penalty, before all of them move together
 CLOSE = 0.02  # of a score's sd: how near the fit to all rows has to be to the user's own
 LARGEST = 1 << 25  # entries of a table
@@ -329,7 +330,9 @@ def _shrunk(H: Floats, slope: Floats, coef: Floats, l1: Floats, sweeps: int) -> 
             w[k] = new
     w, g = w.T, g.T
     sign, free = np.sign(w), (w != 0) | (l1 == 0)
-    system = np.where(free[:, :, None] & free[:, None, :], H, 0.0) + np.eye(l1.size) * ~free[:, :, None]
+    # Columns that repeat each other, or more of them than rows, leave the system singular: any solution will do.
+    lifted = np.where(free, TINY * diagonal.T.max(axis=1, keepdims=True), 1.0)
+    system = np.where(free[:, :, None] & free[:, None, :], H, 0.0) + np.eye(l1.size) * lifted[:, :, None]
     step = -np.linalg.solve(system, np.where(free, g + l1 * sign, 0.0)[:, :, None])[:, :, 0]
     reach = np.where((l1 > 0) & (step * sign < -np.abs(w)), -w / np.where(step, step, 1.0), 1.0)
     share = reach.min(axis=1, keepdims=True)
@@ -419,7 +422,10 @@ def fit_at_once(
     seen: Seen | None = Seen(sums, shift, np.ones(shape), kept, np.zeros(len(inside), dtype=bool))
     for _, step in steps:
         seen = None if seen is None else STEPS[type(step).__name__](seen, step)
-    scored = None if seen is None else _scored(seen, final, labels, weight)
+    try:
+        scored = None if seen is None else _scored(seen, final, labels, weight)
+    except np.linalg.LinAlgError:
+        return None
     if scored is None or scored[1][-1] or not np.max(np.abs(scored[0][-1] - own)) <= CLOSE * np.std(own):
         return None
     scores, doubtful = scored[0][:-1], scored[1][:-1]

@@ -42,6 +42,7 @@ from foldless.honest.removal import (
 )
 from foldless.honest.scores import (
     WORTH_SAYING,
+    NoClosedForm,
     on_convergence,
     surrogate_provenance,
 )
@@ -59,6 +60,7 @@ KEPT_APART = (
 USED = "that optimum, or the nearest one with a stronger penalty"
 DECISION = "the class's column of decision_function"
 LOG_ODDS = "log odds of the class's column of predict_proba"
+PROBABILITY = "the class's column of predict_proba"
 # Families whose decision values become probabilities through a softmax: a row is ranked by the odds of its class.
 COMPETING = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
 ALIKE = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC"}  # trained one class against the rest
@@ -103,11 +105,17 @@ class ClassScores:
     provenance: Provenance  # that of the worst class
     groups: Ints | None = None  # of rows that were left out together, by refits
     noise_share: float | None = None  # of refits, which show it by how far they agree
+    repeats: Floats | None = None  # (K, R, N) of refits, whose mean is `alone`
 
     @cached_property
     def replaced(self) -> Floats:
         """Decision values (K, N) of each row with an average row of its class in its place: the counts stay."""
         return self.alone + self.added_back()
+
+    @property
+    def deciding(self) -> Floats:
+        """The decision values (K, R, N) by which rows are classified: one each, or one in every repeat of refits."""
+        return self.replaced[:, None] if self.repeats is None else self.repeats
 
     @cached_property
     def drawn(self) -> Drawn:
@@ -147,21 +155,24 @@ def log_odds(decisions: Floats) -> Floats:
 
 
 def remove_rows_of_classes(
-    view: LinearView, *, sample_weight: Any = None, max_entries: int = MAX_ENTRIES
+    view: LinearView, *, sample_weight: Any = None, max_entries: int = MAX_ENTRIES, stand_in: bool = True
 ) -> ClassScores:
     """Scores of all rows for all classes, under fits without the row and under fits without each pair of rows.
 
     `sample_weight` are the weights given to fit. If K x N^2 exceeds `max_entries`, or N exceeds `MOST_ROWS`, only the
-    pairs of a fixed random sample are evaluated.
+    pairs of a fixed random sample are evaluated. Where nothing is known about the training, `NoClosedForm` is raised
+    unless a `stand_in` is wanted.
     """
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
-    weight = checked_weight(sample_weight, view)
+    weight = checked_weight(sample_weight, view.codes)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
     for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:
             return known
+    if not stand_in:
+        raise NoClosedForm(f"the training of {type(view.estimator).__name__} has no closed form.")
     return _with_surrogates(view, weight, most)
 
 
@@ -188,11 +199,11 @@ def _ratios(codes: Ints, weight: Floats, strength: Floats) -> Floats:
     return np.asarray(np.divide(whole, drawn, out=np.ones(whole.size), where=drawn > 0)[codes])
 
 
-def checked_weight(sample_weight: Any, view: LinearView) -> Floats | None:
+def checked_weight(sample_weight: Any, codes: Ints) -> Floats | None:
     if sample_weight is None:
         return None
-    weight = checks.as_row_weights(sample_weight, view.codes.size)
-    if np.bincount(view.codes[weight > 0], minlength=len(view.classes)).min() < 3:
+    weight = checks.as_row_weights(sample_weight, codes.size)
+    if np.bincount(codes[weight > 0], minlength=codes.max() + 1).min() < 3:
         raise InputError(
             "each class needs at least 3 rows with a sample_weight above 0, since two at a time are left out."
         )

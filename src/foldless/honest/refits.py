@@ -22,7 +22,16 @@ from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
 from foldless.honest.batched import fit_at_once
 from foldless.honest.class_statistic import RefittedRows
-from foldless.honest.classes import DECISION, KEPT_APART, LOG_ODDS, MOST_ROWS, ClassScores, competes, log_odds
+from foldless.honest.classes import (
+    DECISION,
+    KEPT_APART,
+    LOG_ODDS,
+    MOST_ROWS,
+    PROBABILITY,
+    ClassScores,
+    competes,
+    log_odds,
+)
 from foldless.honest.classes import checked_weight as checked_class_weight
 from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, statistic_of_refits
@@ -35,7 +44,7 @@ from foldless.honest.scores import checked_weight
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
 from foldless.model.steps import ends_in_pls, innermost, is_estimator, own_probability, own_threshold
-from foldless.model.view import LinearView
+from foldless.model.view import codes_among
 
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
@@ -48,8 +57,23 @@ Fit = tuple[Floats, list[str]]  # scores and probabilities of the rows held out 
 # ---- The classifier and its rows
 
 
+class _Table:
+    """A table as it was given, which may hold text or gaps."""
+
+    table: Any
+
+    @cached_property
+    def X(self) -> Any:
+        """The table as numbers; None if it holds text or missing values, which a step of the pipeline handles."""
+        try:
+            M = checks.as_matrix(self.table)
+        except InputError:
+            return None
+        return M if np.all(np.isfinite(M.data if checks.is_sparse(M) else M)) else None
+
+
 @dataclass(frozen=True, eq=False)
-class Training:
+class Training(_Table):
     """A fitted classifier of two classes, and the rows to refit it on.
 
     `table` is X as it was given, and `own` are the scores of the fit itself; all scores point towards the positive
@@ -78,15 +102,6 @@ class Training:
         weight = checked_weight(sample_weight, labels.positive)
         codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=FEWEST)
         return cls(estimator, X, checks.label_vector(y), labels, own, weight, codes)
-
-    @cached_property
-    def X(self) -> Any:
-        """The table as numbers; None if it holds text or missing values, which a step of the pipeline handles."""
-        try:
-            M = checks.as_matrix(self.table)
-        except InputError:
-            return None
-        return M if np.all(np.isfinite(M.data if checks.is_sparse(M) else M)) else None
 
     @property
     def codes(self) -> Ints:
@@ -120,12 +135,7 @@ class Training:
         if self.groups is not None:
             halves = (self.labels.positive, ~self.labels.positive)
             fewest, what = min(len(np.unique(self.groups[half])) for half in halves), "groups"
-        if fewest < FEWEST:
-            raise InputError(
-                f"refitting needs at least {FEWEST} {what} of each class, to hold out some and train on others, got "
-                f"{fewest}: collect more, or use a classifier with a closed form (method='loo')."
-            )
-        return min(FOLDS, fewest // 2)
+        return _folds_of(fewest, what)
 
     def splits(self) -> list[Split]:
         """Rows to train on and to hold out: all folds of the first repeat, then of the next."""
@@ -143,18 +153,28 @@ class Training:
         """The fold of every row, as scikit-learn's StratifiedKFold and StratifiedGroupKFold deal them."""
         if self.groups is None:
             return stratified(self.codes, self.folds, seed)
-        return _grouped(self.codes, self.folds, seed, self.groups)
+        return _dealt(self.codes, self.folds, seed, self.groups)
 
     def _both_classes(self, rows: Ints) -> bool:
         return bool(0 < np.count_nonzero(self.labels.positive[rows]) < rows.size)
 
 
-def _grouped(codes: Ints, folds: int, seed: int, groups: Ints) -> Ints:
-    from sklearn.model_selection import StratifiedGroupKFold
+def _folds_of(fewest: int, what: str) -> int:
+    """How many folds so few rows, or groups, of a class allow."""
+    if fewest < FEWEST:
+        raise InputError(
+            f"refitting needs at least {FEWEST} {what} of each class, to hold out some and train on others, got "
+            f"{fewest}: collect more, or use a classifier with a closed form (method='loo')."
+        )
+    return min(FOLDS, fewest // 2)
 
-    fold = np.empty(codes.size, dtype=np.intp)
-    dealt = StratifiedGroupKFold(folds, shuffle=True, random_state=seed)
-    for k, (_, test) in enumerate(dealt.split(codes, codes, groups)):
+
+def _dealt(codes: Ints, folds: int, seed: int, groups: Ints | None) -> Ints:
+    """The fold of every row, as scikit-learn's splitters deal rows or whole groups of any number of classes."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+    fold, splitter = np.empty(codes.size, dtype=np.intp), StratifiedKFold if groups is None else StratifiedGroupKFold
+    for k, (_, test) in enumerate(splitter(folds, shuffle=True, random_state=seed).split(codes, codes, groups)):
         fold[test] = k
     return fold
 
@@ -314,40 +334,90 @@ def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any
         ) from err
 
 
-# ---- More than two classes: rows of a group leave together, which has no closed form there
-
-
-def refitted_rows(
-    view: LinearView, estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any, n_jobs: int | None, progress: Any
-) -> RefittedRows:
-    """A linear classifier refitted without each fold of its groups, and the scores of the rows of that fold."""
-    refuse_unfit(estimator, several=True)
-    codes, together = view.codes, checks.as_groups(groups, view.codes, fewest=FEWEST)
-    fewest = min(np.unique(together[codes == k]).size for k in range(len(view.classes)))
-    training = ClassTraining(estimator, X, checks.label_vector(y), checked_class_weight(sample_weight, view))
-    folds = min(FOLDS, fewest // 2)
-    fold = np.array([_grouped(codes, folds, SEED + k, together) + k * folds for k in range(REPEATS)])
-    scores, warned = np.empty((len(view.classes), *fold.shape)), list[str]()
-    for k in range(REPEATS * folds):
-        repeat, held = k // folds, np.flatnonzero(fold[k // folds] == k)
-        train = np.setdiff1d(np.arange(codes.size), held)
-        if np.unique(codes[train]).size < len(view.classes):
-            raise InputError(KEPT_APART)
-        decisions, texts = _refit_of_classes(training, SEED + k, train, held)
-        scores[:, repeat, held], warned = decisions, warned + texts[:1]
-        if progress is not None:
-            progress(k + 1, REPEATS * folds)
-    return _as_class_rows(view, estimator, scores, fold, 1 - 1 / folds, together, tuple(warned))
+# ---- More than two classes
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTraining:
+class ClassTraining(_Table):
     """A fitted classifier of several classes, and the rows to refit it on."""
 
     estimator: Any
     table: Any
     y: Array
-    weight: Floats | None
+    codes: Ints
+    classes: tuple[Any, ...]
+    weight: Floats | None = None
+    groups: Ints | None = None
+    notes = doubts = ()  # what a classifier that was taken apart may have: here every step is fitted again
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> ClassTraining:
+        """Check what was passed; nothing is fitted yet."""
+        from sklearn.utils import indexable
+        from sklearn.utils.validation import _num_samples
+
+        refuse_unfit(estimator, several=True)
+        classes = tuple(classes_of(estimator))
+        codes, (X,) = codes_among(y, classes), indexable(X)
+        checks.same_length(_num_samples(X), codes.size)
+        together = None if groups is None else checks.as_groups(groups, codes, fewest=FEWEST)
+        weight = checked_class_weight(sample_weight, codes)
+        return cls(estimator, X, checks.label_vector(y), codes, classes, weight, together)
+
+    @property
+    def counts(self) -> Ints:
+        """Rows per class."""
+        return np.bincount(self.codes)
+
+    @property
+    def folds(self) -> int:
+        """As of two classes."""
+        if self.groups is None:
+            return _folds_of(int(self.counts.min()), "rows")
+        members = (self.groups[self.codes == k] for k in range(len(self.classes)))
+        return _folds_of(min(np.unique(each).size for each in members), "groups")
+
+    @property
+    def score(self) -> str:
+        """What a score is, in words."""
+        if not hasattr(self.estimator, "decision_function"):
+            return PROBABILITY
+        return LOG_ODDS if competes(innermost(self.estimator)) else DECISION
+
+
+def class_scores_of(model: Any, X: Any) -> Floats:
+    """Scores of each class (K, N): decision_function, else predict_proba."""
+    name, count = type(model).__name__, len(classes_of(model))
+    ask = getattr(model, "decision_function", getattr(model, "predict_proba", None))
+    if ask is None:
+        raise EstimatorError(f"{name} has neither decision_function nor predict_proba and ranks no row: use another.")
+    scores = np.asarray(ask(X), dtype=np.float64).T
+    if len(scores) != count or getattr(innermost(model), "decision_function_shape", "ovr") != "ovr":
+        raise EstimatorError(f"{name} gives no score per class: set decision_function_shape='ovr' and fit again.")
+    if not np.all(np.isfinite(scores)):
+        raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
+    return scores
+
+
+def refitted_rows(training: ClassTraining, n_jobs: int | None, progress: Progress | None) -> RefittedRows:
+    """The classifier refitted without each fold of the rows or groups, and the scores of the rows of that fold."""
+    from sklearn.utils.parallel import Parallel, delayed
+
+    codes, folds = training.codes, training.folds
+    fold = np.array([_dealt(codes, folds, SEED + k, training.groups) + k * folds for k in range(REPEATS)])
+    held = [np.flatnonzero(fold[k // folds] == k) for k in range(REPEATS * folds)]
+    trained = [np.setdiff1d(np.arange(codes.size), rows) for rows in held]
+    if any(np.unique(codes[rows]).size < len(training.classes) for rows in trained):
+        raise InputError(KEPT_APART)
+    scores, warned = np.empty((len(training.classes), *fold.shape)), list[str]()
+    made = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_refit_of_classes)(training, SEED + k, trained[k], rows) for k, rows in enumerate(held)
+    )
+    for k, (decisions, texts) in enumerate(made):
+        scores[:, k // folds, held[k]], warned = decisions, warned + texts[:1]
+        if progress is not None:
+            progress(k + 1, len(held))
+    return _as_class_rows(training, scores, fold, 1 - 1 / folds, tuple(warned))
 
 
 def _refit_of_classes(training: ClassTraining, seed: int, train: Ints, held: Ints) -> Fit:
@@ -355,30 +425,29 @@ def _refit_of_classes(training: ClassTraining, seed: int, train: Ints, held: Int
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = _refitted(training, seed, train)
-        decisions = np.asarray(model.decision_function(_safe_indexing(training.table, held)), dtype=np.float64).T
+        decisions = class_scores_of(_refitted(training, seed, train), _safe_indexing(training.table, held))
     return decisions, _texts_of(caught)
 
 
 def _as_class_rows(
-    view: LinearView, estimator: Any, decisions: Floats, fold: Ints, share: float, groups: Ints, warned: tuple[str, ...]
+    training: ClassTraining, decisions: Floats, fold: Ints, share: float, warned: tuple[str, ...]
 ) -> RefittedRows:
     """Held-out decisions (K, R, N) as honest scores of several classes."""
-    odds = competes(view.estimator)
-    mean, ones, name = decisions.mean(axis=1), np.ones(view.codes.size), type(estimator).__name__
+    mean, ones, name = decisions.mean(axis=1), np.ones(training.codes.size), type(training.estimator).__name__
     found = ClassScores(
-        view.scores().T,
+        class_scores_of(training.estimator, training.table),
         mean,
         lambda: np.zeros(mean.shape),
         lambda rows: np.repeat(mean[:, rows, None], rows.size, axis=2),
-        *(ones, ones, MOST_ROWS, view.codes),
-        LOG_ODDS if odds else DECISION,
+        *(ones, ones, MOST_ROWS, training.codes),
+        training.score,
         Provenance("refit", name),
-        groups,
+        training.groups,
+        repeats=decisions,
     )
-    rows = RefittedRows(found, log_odds(decisions) if odds else decisions, fold, share, groups)
-    notes = _told(name, int(fold.max()) + 1, share, rows.agreement, warned)
-    provenance = Provenance("refit", name, notes=notes)
+    ranked = log_odds(decisions) if training.score == LOG_ODDS else decisions
+    rows = RefittedRows(found, ranked, fold, share, training.groups)
+    provenance = Provenance("refit", name, notes=_told(name, int(fold.max()) + 1, share, rows.agreement, warned))
     return replace(rows, honest=replace(found, provenance=provenance, noise_share=rows.noise_share(())))
 
 

@@ -177,12 +177,13 @@ def _classes_of_rows(y: Any, final: Any, pos_label: Any, several: bool) -> tuple
     """Codes of the rows, the classes that they stand for, and whether `pos_label` reversed the estimator's order."""
     known = np.asarray(final.classes_).tolist()
     if several:
-        return _codes(y, tuple(known)), tuple(known), False
+        return codes_among(y, tuple(known)), tuple(known), False
     labels = checks.as_labels(y, pos_label=pos_label, classes=final.classes_)
     return *codes_of(labels), bool(labels.positive_label != known[1])
 
 
-def _codes(y: Any, classes: tuple[Any, ...]) -> Ints:
+def codes_among(y: Any, classes: tuple[Any, ...]) -> Ints:
+    """The place of each label among the classes."""
     values = checks.label_vector(y)
     place = {label: k for k, label in enumerate(classes)}
     unknown = [v for v in checks.distinct(values).tolist() if v not in place]
@@ -315,9 +316,6 @@ def _why_not_linear(final: Any, name: str) -> EstimatorError:
     if kind == "outlier_detector":
         return EstimatorError(f"{EXPECTED}, got the outlier detector {name}, which learns no classes: {WAY_OUT}")
     way_out = f"use method='refit', or {WAY_OUT}"
-    if has_several_classes(final):  # refits are for two
-        label = final.classes_.tolist()[-1]
-        way_out = f"fit one class against the rest, y == {label!r}, and use method='refit' with that y."
     return NotLinear(
         f"{EXPECTED} (with coef_ and classes_), got {name}. If it wraps a linear one, pass that; otherwise {way_out}"
     )

@@ -12,10 +12,11 @@ from scipy.special import ndtr
 from scipy.stats import rankdata
 
 from foldless.analysis import Analysis
-from foldless.checks import Bools, Floats, Ints
+from foldless.checks import Floats, Ints
 from foldless.errors import InputError
-from foldless.honest.class_statistic import Component
+from foldless.honest.class_statistic import Component, effects_of_rows
 from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.refits import Refits
 from foldless.search.candidates import Params, other_settings, strength_of, weakness
 
 # ---- Shares: what each row, or group of rows, contributes to the estimate of a candidate. Two candidates whose shares
@@ -31,10 +32,13 @@ def shares_in(analysis: Analysis, scoring: str) -> Floats:
     if analysis.options.in_sample:
         return shares_of_right((analysis.view.scores() > 0) == analysis.view.labels.positive, None)
     removed = analysis.leave_one_out.removed
+    if isinstance(analysis.leave_one_out, Refits):
+        held, threshold = analysis.leave_one_out.held, analysis.training.threshold
+        return shares_of_right(np.mean((held.scores > threshold) == held.positive, axis=0), removed.groups)
     return shares_of_right((removed.loo > 0) == analysis.view.labels.positive, removed.groups)
 
 
-def shares_of_right(right: Bools, groups: Ints | None) -> Floats:
+def shares_of_right(right: Any, groups: Ints | None) -> Floats:
     """Deviation of each row, right or wrong, from the share of right rows."""
     shares = (right - right.mean()) / right.size
     return shares if groups is None else np.asarray(np.bincount(groups, weights=shares))
@@ -43,7 +47,8 @@ def shares_of_right(right: Bools, groups: Ints | None) -> Floats:
 def shares_in_auc(analysis: Analysis) -> Floats:
     """The share of each row, or of each group, in the estimated AUC of a candidate."""
     if analysis.several_classes:
-        return shares_of(analysis.averaged[0])
+        parts = analysis.averaged[0]
+        return effects_of_rows(analysis.class_scores.codes, parts) if analysis.by_refits else shares_of(parts)
     if analysis.options.in_sample:
         z, positive = analysis.view.scores(), analysis.view.labels.positive
         return _shares((z[positive], -z[~positive]), np.flatnonzero(positive), np.flatnonzero(~positive))

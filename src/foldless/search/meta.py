@@ -81,9 +81,10 @@ def _by_best(name: str, doc: str) -> Any:
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Search over the parameters of a linear classifier without folds; used like scikit-learn's ``GridSearchCV``.
+    """Search over the parameters of a classifier; used like scikit-learn's ``GridSearchCV``.
 
-    Every candidate is fitted once, on all rows, and judged by the posterior of its AUC, or accuracy, on new data.
+    Every candidate is fitted on all rows, and judged by the posterior of its AUC, or accuracy, on new data: without
+    folds where rows leave the fit in closed form.
 
     Candidates that differ only in the strength of an L2 penalty - C of LogisticRegression and of LinearSVC with the
     squared hinge, alpha of RidgeClassifier, also at the end of a Pipeline - share one rotation of the data and are
@@ -93,12 +94,12 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    estimator : linear classifier, or Pipeline ending in one
+    estimator : linear classifier, or Pipeline ending in one; any classifier with method="refit"
     param_grid : dict of lists, or list of such dicts
         As for GridSearchCV; parameters of steps are named ``step__parameter``.
     method, prior
-        As in `auc_posterior`, but "auto" is always "loo" and nothing is refitted. "in-sample" favours candidates that
-        overfit, and is meant for comparison only.
+        As in `auc_posterior`: candidates without a closed form (L1, selected columns, PLS-DA) are refitted 20 times
+        under "auto", any others with "refit". "in-sample" favours candidates that overfit, and is for comparison only.
     rule : {"best", "simplest"}
         "best" takes the largest posterior mean. "simplest" takes the strongest regularisation (smallest C, largest
         alpha or shrinkage) that is not credibly worse: the probability that the best is better stays below `level`.
@@ -212,10 +213,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         **params : passed on to ``fit`` of the estimator
         """
         check_settings(self)
-        if self.method == "refit":
-            raise InputError("FoldlessSearch fits every candidate once: use method='loo', then analyse the best one.")
-        method = "loo" if self.method == "auto" else self.method
-        options = Options(groups=groups, prior=self.prior, method=method, multi_class=self.multi_class)
+        options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
         if not options.in_sample:
             EffectPrior.checked(self.prior)
         _check_classes(y)

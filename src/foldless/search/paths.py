@@ -295,6 +295,9 @@ def posterior_of_search(settings: Any, study: Study | None, outcomes: Sequence[O
         "it is for rule='best', with refit True or False": settings.rule != "best" or callable(settings.refit),
         "groups are not supported": study is not None and study.options.groups is not None,
         "it needs method='loo'": study is not None and study.options.in_sample,
+        "its candidates were refitted; a GridSearchCV with method='refit' is tuned again in every refit": any(
+            o.posterior is not None and o.posterior.method == "refit" for o in outcomes
+        ),
     }
     why = next((reason for reason, holds in reasons.items() if holds), None)
     if why is not None or study is None:

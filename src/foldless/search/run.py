@@ -91,7 +91,7 @@ def _in_parallel(study: Study, parts: list[Family], n_jobs: Any) -> Any:
 
 
 def _try(study: Study, family: Family) -> Iterable[Outcome]:
-    if family.strength is not None and not study.options.in_sample:
+    if family.strength is not None and not (study.options.in_sample or study.options.refit):
         return (try_ridges if study.several_classes else try_family)(study, family, family.strength)
     return (try_candidate(study, k, params) for k, params in zip(family.indices, family.params, strict=True))
 

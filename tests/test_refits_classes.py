@@ -1,0 +1,129 @@
+"""Refits of any classifier of more than two classes: scores against scikit-learn's own, answers, refusals."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import foldless as fl
+from foldless.honest.refits import FOLDS, REPEATS, SEED
+from sklearn_versions import l1
+
+FOREST = RandomForestClassifier(8, random_state=0)
+SPARSE = make_pipeline(StandardScaler(), LogisticRegression(**l1(), C=0.5, solver="saga", max_iter=2000))
+
+
+def three(n=60, seed=0, shift=1.2):
+    """Rows of three classes with names, the second and third moved along a column of their own."""
+    codes = np.arange(n) % 3
+    X = np.random.default_rng(seed).standard_normal((n, 4))
+    X[:, 0] += shift * (codes == 1)
+    X[:, 1] += shift * (codes == 2)
+    return X, np.array(["ash", "elm", "oak"])[codes]
+
+
+def by_folds(model, X, y, response):
+    """Scores (R, N, K) of scikit-learn's own refits, and the folds (R, N)."""
+    dealt = [StratifiedKFold(FOLDS, shuffle=True, random_state=SEED + r) for r in range(REPEATS)]
+    fold = np.empty((REPEATS, y.size), dtype=int)
+    for r, splitter in enumerate(dealt):
+        for k, (_, test) in enumerate(splitter.split(X, y)):
+            fold[r, test] = k
+    return np.array([cross_val_predict(model, X, y, cv=each, method=response) for each in dealt]), fold
+
+
+@pytest.mark.parametrize(
+    ("model", "response"), [(FOREST, "predict_proba"), (SVC(), "decision_function")], ids=["forest", "rbf"]
+)
+def test_answers_are_those_of_refits_by_scikit_learn(model, response):
+    X, y = three()
+    a = fl.analyse(model.fit(X, y), X, y, method="refit")
+    scores, fold = by_folds(model, X, y, response)
+    np.testing.assert_allclose(a.scores.scores, scores.mean(axis=0), atol=1e-12)
+    aucs = []
+    for one, other in permutations(range(3), 2):
+        ordered = pairs = 0.0
+        for r in range(REPEATS):
+            for k in range(FOLDS):
+                rows = (fold[r] == k) & np.isin(y, model.classes_[[one, other]])
+                count = np.prod(np.unique(y[rows], return_counts=True)[1])
+                ordered += count * roc_auc_score(y[rows] == model.classes_[one], scores[r, rows, one])
+                pairs += count
+        aucs.append(ordered / pairs)
+    assert a.auc.details["pair_auc"] == pytest.approx(np.mean(aucs), abs=1e-12)
+    called = model.classes_[scores.argmax(axis=2)]
+    right = np.mean([accuracy_score(y, each) for each in called])
+    assert a.accuracy.mean == pytest.approx(right, abs=0.02)  # the prior of the Beta law is worth one row
+    counts = np.sum([confusion_matrix(y, each) for each in called], axis=0)
+    expected = counts / counts.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(a.error().summary()["confusion"]["mean"], expected, atol=0.05)
+
+
+def test_every_question_has_an_answer_or_a_way_out():
+    X, y = three(seed=1)
+    a = fl.analyse(FOREST.fit(X, y), X, y, method="refit")
+    assert a.method == "refit"
+    assert a.auc.details["fits"] == FOLDS * REPEATS
+    assert 0 < a.top_k(2).mean <= 1
+    assert a.verdict in ("trust", "caution")
+    assert "RandomForestClassifier" in repr(a)
+    with pytest.raises(fl.InputError, match="one class against the rest"):
+        _ = a.brier
+    with pytest.raises(fl.EstimatorError, match="use method='refit'"):
+        fl.auc_posterior(FOREST, X, y)
+
+
+def test_auto_refits_a_linear_classifier_without_a_closed_form():
+    X, y = three(seed=2)
+    a = fl.analyse(SPARSE.fit(X, y), X, y)
+    assert (a.method, a.by_refits) == ("refit", True)
+    assert fl.auc_posterior(SPARSE, X, y, method="loo").method == "loo-surrogate"
+    ridge = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
+    assert fl.auc_posterior(ridge, X, y).method == "loo"
+    assert fl.compare(SPARSE, ridge, X, y).method == "refit"  # both on the same splits
+    assert fl.compare(SPARSE, SPARSE, X, y).difference.mean == pytest.approx(0, abs=1e-9)
+
+
+def test_noise_is_at_chance_and_labels_only_name_the_classes():
+    X, y = three(seed=3, shift=0.0)
+    low, high = fl.auc_posterior(FOREST.fit(X, y), X, y, method="refit").interval(0.95)
+    assert low < 0.5 < high
+    X, y = three(seed=4)
+    named = fl.auc_posterior(SVC().fit(X, y), X, y, method="refit")
+    codes = np.searchsorted(np.unique(y), y)
+    assert fl.auc_posterior(SVC().fit(X, codes), X, codes, method="refit").mean == pytest.approx(named.mean)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SVC(decision_function_shape="ovo"), "set decision_function_shape='ovr'"),
+        (DummyClassifier(strategy="most_frequent"), None),
+        (Perceptron(), None),
+    ],
+)
+def test_what_gives_no_score_per_class_is_refused(model, message):
+    X, y = three(seed=5)
+    model.fit(X, y)
+    if message is None:
+        assert 0 < fl.auc_posterior(model, X, y, method="refit").mean < 1
+        return
+    with pytest.raises(fl.EstimatorError, match=message):
+        fl.auc_posterior(model, X, y, method="refit")
+
+
+def test_a_class_of_few_rows_is_named_before_any_fit():
+    X, y = three(12, seed=6)
+    keep = np.r_[np.flatnonzero(y != "oak"), np.flatnonzero(y == "oak")[:3]]
+    with pytest.raises(fl.InputError, match="refitting needs at least 4 rows of each class"):
+        fl.auc_posterior(FOREST.fit(X[keep], y[keep]), X[keep], y[keep], method="refit")
