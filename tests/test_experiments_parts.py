@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
+from sklearn.neighbors import KNeighborsClassifier
 
 import foldless as fl
 from foldless_studies.accuracy.cells import FAMILIES, SimulatedCell, data_cells, simulated_cells
 from foldless_studies.choices import DEFAULT_METHODS
 from foldless_studies.classifiers import CLASSIFIERS, ROTATABLE
-from foldless_studies.estimators import METHODS, TITLES, Answer
+from foldless_studies.estimators import METHODS, TITLES, Answer, holds
+from foldless_studies.evidence import given_scores
 from foldless_studies.sampling import AtChance, HeldOut, Known, Sample, narrowed, rotate, standardized
 
 pytestmark = pytest.mark.filterwarnings("ignore::foldless.FoldlessWarning")
@@ -154,6 +156,26 @@ def test_noise_of_the_test_set_widens_the_posterior():
     assert answer.rank(Known(0.7)) is None
     assert Answer(0.7).rank(Known(0.7, 0.1)) is None
     assert Answer(0.7).ends([0.9]) == [None, None]
+
+
+def test_an_interval_holds_what_lies_in_it_and_with_noise_what_lies_near_it():
+    posterior = fl.auc_posterior_from_scores(np.arange(40) % 2, np.arange(40) * 7 % 40 + 9.0 * (np.arange(40) % 2))
+    low, high = posterior.interval(0.9)
+    inside = [low - 0.01, low + 0.01, high - 0.01, high + 0.01]
+    assert [holds(posterior, Known(auc), 0.9) for auc in inside] == [False, True, True, False]
+    assert all(holds(posterior, Known(auc, 0.1), 0.9) for auc in inside)
+
+
+def test_fresh_rows_and_those_of_the_truth_were_not_trained_on(tmp_path, monkeypatch):
+    """Labels without a law, and a classifier that knows them by heart: two thirds of the rows would give it away."""
+    rng = np.random.default_rng(0)
+    np.savez(tmp_path / "noise.npz", X=rng.normal(size=(900, 3)), y=rng.permutation(np.arange(900) % 2))
+    seen = []
+    monkeypatch.setattr(given_scores, "holds", lambda post, known, level: seen.append((post.mean, known.auc)) or True)
+    monkeypatch.setattr(given_scores, "TRAINED", 600)
+    held = given_scores.held_on_fresh_rows(KNeighborsClassifier(1), tmp_path / "noise.npz", 0)
+    np.testing.assert_array_equal(held, np.tile([1.0, 1.0, np.nan], (given_scores.DRAWS, 1)))
+    np.testing.assert_allclose(np.mean(seen, axis=0), 0.5, atol=0.1)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -54,6 +54,12 @@ class Answer:
         return float(np.mean(self.cdf(known.auc - known.se * NOISE)))
 
 
+def holds(posterior: fl.AUCPosterior, known: Known, level: float) -> bool:
+    """Whether the central interval holds a measured AUC, whose noise is allowed for."""
+    rank = _of_posterior(posterior).rank(known)
+    return abs(float(posterior.cdf(known.auc) if rank is None else rank) - 0.5) <= level / 2
+
+
 Method = Callable[[Any, Sample, int], Answer]
 
 

@@ -118,7 +118,7 @@ class Task(Generic[AnyCell]):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Truth from held-out rows: their AUC, with DeLong's standard error (0 where it is undefined).
+    """Truth from held-out rows.
 
     X is as in the file; weights are for columns multiplied by `scale`. What was subtracted moves no rank.
     """
@@ -129,8 +129,13 @@ class HeldOut:
 
     def __call__(self, W: Floats) -> list[Known]:
         scores = np.asarray(self.X, dtype=np.float64) @ (self.scale[:, None] * W)
-        found = [(fl.baselines.delong(self.y, z), placement_variances(self.y, z)) for z in scores.T]
-        return [Known(float(auc), auc.se or 0.0, variances) for auc, variances in found]
+        return [measured(self.y, z) for z in scores.T]
+
+
+def measured(y: Labels, scores: Floats) -> Known:
+    """What scores of held-out rows tell: their AUC, with DeLong's standard error (0 where it is undefined)."""
+    auc = fl.baselines.delong(y, scores)
+    return Known(float(auc), auc.se or 0.0, placement_variances(y, scores))
 
 
 def placement_variances(y: Labels, scores: Floats) -> tuple[float, float]:

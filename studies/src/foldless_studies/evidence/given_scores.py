@@ -2,21 +2,30 @@
 
     python -m foldless_studies.evidence.given_scores > results/given_scores.md
 
-Scores of rows that no classifier was trained on, with a known AUC. About a quarter of an hour.
+Scores of rows that no classifier was trained on, with a known AUC; then of real classifiers, on rows of the data sets
+in the folder FOLDLESS_DATA. Twenty minutes; names of parts (laws, real) may be given.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless_studies.evidence import begin, begin_table, print_row
-from foldless_studies.sampling import Floats
+from foldless_studies.data import VARIABLE, load, npz_files, split, unusable
+from foldless_studies.estimators import holds
+from foldless_studies.evidence import begin_table, print_parts, print_row
+from foldless_studies.sampling import Floats, Labels, measured, source
 
 SAMPLES = 500
 SIZES = ((8, 8), (20, 20), (40, 70), (10, 100), (300, 300), (2000, 2000))
@@ -24,11 +33,22 @@ TRUTHS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.999)
 DRAWN, FARTHEST = 400_000, 200.0  # scores of each class that tell the true AUC, and the largest distance of the classes
 FAR = 0.979  # truths beyond: an interval that holds them too often is no fault
 CALIBRATED = (0.88, 0.92)
+TRAINED, FRESH, LEFT = 80, (40, 80, 200), 200  # rows: to train on, fresh, and left for the truth at the least
+SPLITS, DRAWS = 8, 6  # fits to a data set, and samples of fresh rows for each
+MODELS: dict[str, Any] = {
+    "logistic regression": make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+    "forest": RandomForestClassifier(random_state=0),
+    "boosting": GradientBoostingClassifier(n_estimators=50, random_state=0),
+}
 TEXT = f"""\
 {SAMPLES} samples of each kind, truths from {TRUTHS[0]} to {TRUTHS[-1]}.
 Held: share of 90 % intervals that hold the truth, the least and the greatest over the truths; the same for DeLong's,
 AUC and 1.645 standard errors. Width: that of the interval in widths of DeLong's, the median over the truths. Error: the
 root mean square error, likewise."""
+REAL_TEXT = f"""\
+Classifiers trained on {TRAINED} rows of a data set and asked about others; the truth is the AUC of the rows left over,
+{LEFT} and twice the fresh ones at the least. {SPLITS} fits to every set of independent rows that is large enough, and
+{DRAWS} samples of fresh rows each. Share of 90 % intervals that hold the truth, allowing for its noise (samples)."""
 
 
 def _levels(z: Floats, d: float, positive: bool) -> Floats:
@@ -50,15 +70,7 @@ LAWS: dict[str, Law] = {
 }
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One law, truth and size: how often the intervals hold the truth, their width and error, and those of DeLong."""
-
-    truth: float
-    held: float
-    held_by_delong: float
-    width: float
-    error: float
+Cell = tuple[float, float, float, float, float]  # truth; held, and by DeLong's intervals; width, error beside his
 
 
 def auc_at(law: Law, d: float) -> float:
@@ -82,7 +94,7 @@ def cell(law: Law, d: float, truth: float, n0: int, n1: int) -> Cell:
     held, its_held = ((low <= truth) & (truth <= high)).mean(), ((its_low <= truth) & (truth <= its_high)).mean()
     errors = np.sqrt([np.mean((x - truth) ** 2) for x in (mean, its)])
     ratio = float((high - low).mean() / (its_high - its_low).mean())
-    return Cell(truth, float(held), float(its_held), ratio, float(errors[0] / errors[1]))
+    return truth, float(held), float(its_held), ratio, float(errors[0] / errors[1])
 
 
 def cells(law: Law) -> dict[tuple[int, int], list[Cell]]:
@@ -97,34 +109,53 @@ def cells(law: Law) -> dict[tuple[int, int], list[Cell]]:
     return found
 
 
-def main() -> None:
-    """Print the page."""
-    begin("given_scores", "Intervals from given scores", TEXT)
+def laws() -> None:
+    """Print cover, width and error by law and size."""
     begin_table("law | rows | held | by DeLong | width | error", left=2)
     every: list[Cell] = []
     for name, law in LAWS.items():
         for (n0, n1), found in cells(law).items():
             every += found
-            held, rival = ([getattr(c, what) for c in found] for what in ("held", "held_by_delong"))
-            figures = (f"{min(x):.3f} to {max(x):.3f}" for x in (held, rival))
-            ratios = (f"{np.median([getattr(c, what) for c in found]):.2f}" for what in ("width", "error"))
-            print_row(name, f"{n0} + {n1}", *figures, *ratios)
-    summary(every)
-
-
-def summary(every: list[Cell]) -> None:
-    """Print how many cells keep to their level."""
-    held = np.array([c.held for c in every])
-    near = np.array([c.truth > FAR for c in every])
-    right = ((held >= 0.85) & (held <= 0.97)).mean()
-    widths = [c.width for c in every if CALIBRATED[0] <= c.held_by_delong <= CALIBRATED[1]]
+            _, held, rival, *ratios = np.array(found).T
+            ranges = (f"{x.min():.3f} to {x.max():.3f}" for x in (held, rival))
+            print_row(name, f"{n0} + {n1}", *ranges, *(f"{np.median(x):.2f}" for x in ratios))
+    truth, held, rival, width, _ = np.array(every).T
+    widths = width[(rival >= CALIBRATED[0]) & (rival <= CALIBRATED[1])]
     print(
-        f"\n{held.size} cells: {right:.1%} hold the truth in 85 to 97 % of their samples, "
-        f"{((held > 0.97) & near).mean():.1%} more often at a truth above {FAR} (no fault), {(held < 0.85).mean():.1%} "
-        f"less often, {held.min():.3f} at worst. Where DeLong's intervals hold it in 88 to 92 % ({len(widths)} cells), "
-        f"ours are {np.mean(widths):.3f} of their width, {max(widths):.2f} at most."
+        f"\n{held.size} cells: {((held >= 0.85) & (held <= 0.97)).mean():.1%} hold the truth in 85 to 97 % of their "
+        f"samples, {((held > 0.97) & (truth > FAR)).mean():.1%} more often at a truth above {FAR} (no fault), "
+        f"{(held < 0.85).mean():.1%} less often, {held.min():.3f} at worst. Where DeLong's intervals hold it in 88 to "
+        f"92 % ({widths.size} cells), ours are {widths.mean():.3f} of their width, {widths.max():.2f} at most."
     )
 
 
+def real() -> None:
+    """Print how often intervals from scores of real classifiers hold the truth."""
+    print(f"\n## Real scores on fresh rows\n\n{REAL_TEXT}\n")
+    begin_table(" | ".join(["classifier", *(f"{n} rows" for n in FRESH)]))
+    usable = [file for file in npz_files(Path(os.environ[VARIABLE])) if unusable(file) is None]
+    files = [file for file in usable if load(file)[1].size >= TRAINED + FRESH[0] + LEFT]
+    for name, model in MODELS.items():
+        held = np.concatenate([held_on_fresh_rows(model, file, k) for file in files for k in range(SPLITS)])
+        print_row(name, *(f"{np.nanmean(x):.3f} ({np.isfinite(x).sum()})" for x in held.T))
+
+
+def held_on_fresh_rows(model: Any, file: Path, number: int) -> Floats:
+    """Whether intervals of fresh rows hold the AUC of those left over, DRAWS x FRESH; NaN where too few are left."""
+    (X, y), rng = load(file), source(21, file.stem, number)
+    train = split(y, TRAINED, rng)
+    rest = np.setdiff1d(np.arange(y.size), train)
+    scores = model.fit(X[train], y[train]).predict_proba(X[rest])[:, 1]
+    return np.array([[_held(y[rest], scores, n, rng) for n in FRESH] for _ in range(DRAWS)])
+
+
+def _held(y: Labels, scores: Floats, n: int, rng: np.random.Generator) -> float:
+    if y.size - n < max(LEFT, 2 * n):
+        return np.nan
+    fresh = np.isin(np.arange(y.size), split(y, n, rng))
+    posterior = fl.auc_posterior_from_scores(y[fresh], scores[fresh])
+    return holds(posterior, measured(y[~fresh], scores[~fresh]), 0.9)
+
+
 if __name__ == "__main__":
-    main()
+    print_parts("given_scores", "Intervals from given scores", TEXT, {"laws": laws, "real": real})

@@ -121,12 +121,8 @@ def growth(P: int, best: float, C: float) -> tuple[float, float, float, float]:
                 shares.append(fl.honest_scores(model, X[:n], y[:n]).noise_share)
     now, twice, fivefold = deltas.mean(axis=0)
     # delta_m = delta_n / sqrt(1 - r + r n/m), solved for r.
-    return (
-        now,
-        float(np.mean(shares)),
-        (1 - (now / twice) ** 2) / (1 - 1 / 2),
-        (1 - (now / fivefold) ** 2) / (1 - 1 / 5),
-    )
+    r2, r5 = (1 - (now / twice) ** 2) / (1 - 1 / 2), (1 - (now / fivefold) ** 2) / (1 - 1 / 5)
+    return now, float(np.mean(shares)), r2, r5
 
 
 # ---- real learning curves
