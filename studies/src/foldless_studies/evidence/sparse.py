@@ -34,9 +34,9 @@ from sklearn.svm import SVC
 import foldless as fl
 from foldless_studies.accuracy.cells import REAL, DataCell, data_cells
 from foldless_studies.data import VARIABLE, load, split
-from foldless_studies.estimators import Answer
+from foldless_studies.estimators import holds
 from foldless_studies.evidence import begin_table, print_parts, print_row
-from foldless_studies.sampling import Floats, Known, Labels, source
+from foldless_studies.sampling import Floats, Labels, measured, source
 from foldless_studies.speed.measurement import Effort, in_turns
 
 
@@ -186,10 +186,8 @@ def trial(name: str, at: DataCell, number: int, repeats: int) -> tuple[float, ..
     model = clone(EVERY[name]).fit(X[train], y[train])
     if not np.ptp(scores := score(model, X[test])) > 0:
         return None
-    area = fl.baselines.delong(y[test], scores)
-    known, post = Known(float(area), area.se or 0.0), fl.auc_posterior(model, X[train], y[train], method="refit")
-    rank = Answer(post.mean, cdf=post.cdf).rank(known)
-    held = abs(float(post.cdf(known.auc) if rank is None else rank) - 0.5) <= LEVEL / 2
+    known, post = measured(y[test], scores), fl.auc_posterior(model, X[train], y[train], method="refit")
+    held = holds(post, known, LEVEL)
     print(at.name, name, number, held, file=sys.stderr, flush=True)
     return held, post.mean - known.auc, folds_auc(model, X[train], y[train], repeats) - known.auc, known.auc
 
