@@ -147,7 +147,7 @@ class Computation:
             view = self.view
         except NotMappedBack:
             return True
-        return bool(view.kept) and len(view.classes) == 2 and view.codes.size < MANY_ROWS
+        return bool(view.kept) and view.codes.size < MANY_ROWS
 
     @property
     def two_classes(self) -> LinearView:

@@ -46,7 +46,7 @@ from foldless.honest.scores import (
     on_convergence,
     surrogate_provenance,
 )
-from foldless.honest.softmax import Removal, affordable_rows, softmax_of
+from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
@@ -161,7 +161,7 @@ def remove_rows_of_classes(
 
     `sample_weight` are the weights given to fit. If K x N^2 exceeds `max_entries`, or N exceeds `MOST_ROWS`, only the
     pairs of a fixed random sample are evaluated. Where nothing is known about the training, `NoClosedForm` is raised
-    unless a `stand_in` is wanted.
+    unless a `stand_in` is wanted, or refits would take long.
     """
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
@@ -171,7 +171,7 @@ def remove_rows_of_classes(
         known = way(view, weight, most)
         if known is not None:
             return known
-    if not stand_in:
+    if not stand_in and len(view.classes) * min(view.X.shape) <= MAX_WIDTH:  # wider ones take minutes to refit
         raise NoClosedForm(f"the training of {type(view.estimator).__name__} has no closed form.")
     return _with_surrogates(view, weight, most)
 
