@@ -62,7 +62,7 @@ def test_every_candidate_has_the_posterior_of_its_own_fit(data, estimator, grid,
     assert search.path_ == path
     assert list(search.results_["path"]) == [path] * len(search.posteriors_)
     for k, params in enumerate(search.results_["params"]):
-        alone = fl.auc_posterior(estimator.set_params(**params).fit(X, y), X, y, method="loo")
+        alone = fl.auc_posterior(estimator.set_params(**params).fit(X, y), X, y)
         found = search.posteriors_[k]
         assert found.method == alone.method
         assert found.notes == alone.notes
