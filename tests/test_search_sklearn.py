@@ -81,6 +81,21 @@ def test_clone_pickle_and_refit_forget(data):
     assert not hasattr(search, "best_estimator_")
 
 
+def test_a_pickled_search_keeps_its_table_and_its_notes_and_leaves_the_rows_behind(make_data):
+    """Both are made on first use: from a search that was pickled before, as from the search itself."""
+    X, y, _ = make_data(3, 9, 7, 3, shift=0.4)  # few rows, of which a note tells
+    X[0] = 271828.182845  # as 8 bytes, easily found
+    search = FoldlessSearch(RidgeClassifier(), {"alpha": [0.5, 2.0, 1e9]}).fit(X, y)
+    held = pickle.dumps(search)
+    assert X[0, :1].tobytes() not in held
+    again = pickle.loads(held)
+    assert [post.notes for post in again.posteriors_] == [post.notes for post in search.posteriors_]
+    assert any("7 rows" in note for post in again.posteriors_ for note in post.notes)
+    for name, column in search.results_.items():
+        np.testing.assert_array_equal(again.results_[name], column)
+    assert not hasattr(FoldlessSearch(RidgeClassifier(), {"alpha": [1.0]}), "results_")
+
+
 def test_frames_in_and_out(data):
     """Column names are kept and checked, and steps may hand on data frames."""
     X, y = data

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from scipy.linalg import blas, lapack
@@ -76,7 +76,7 @@ class Point:
 
 def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
     """Of two vectors; infinite if only the second vanishes."""
-    length, scale = float(np.linalg.norm(vector)), float(np.linalg.norm(reference))
+    length, scale = float(vector @ vector) ** 0.5, float(reference @ reference) ** 0.5
     if length == 0.0:
         return 0.0
     return length / scale if scale > 1e-200 * length else np.inf
@@ -117,7 +117,7 @@ class Factor:
         near = self.curvature
         if near.centre is None:
             return np.asarray(near.root.T @ c)
-        return np.append(near.root.T @ (c - b * near.centre), b * near.total**-0.5)
+        return np.concatenate([near.root.T @ (c - b * near.centre), [b * near.total**-0.5]])
 
     def scores(self, u: Floats) -> Floats:
         """B u."""
@@ -239,33 +239,33 @@ def second_steps(z: Floats, model: LocalModel, loss: Loss, u: Floats, units: Int
     u_S of the rows of each unit.
     """
     out = units == np.arange(units.max() + 1)[:, None]
-    c = (out * u) @ model.B
-    first = c @ model.B.T
+    alone = np.array_equal(units, np.arange(units.size))  # every row is a unit of its own
+    c = u[:, None] * model.B if alone else (out * u) @ model.B
+    first = u[:, None] * model.G if alone else c @ model.B.T
     missed = loss.gradient(z + first) - loss.gradient(z) - model.D * first
     spread = float((z + first[units, np.arange(units.size)]).std())
     added = np.zeros_like(first)
     some = _unsettled(model, np.where(out, 0.0, missed), out, spread)
     for part in blocks(some.size, model.B.size):
         few = some[part]
-        added[few] = _second_step(model, loss, z, out[few], c[few]) @ model.B.T
+        added[few] = _second_step(model, loss, z, out[few], c[few], first[few], missed[few])
     return np.asarray(added)
 
 
-def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats) -> Floats:
-    """A Newton step from each row of c without the rows `out`, shortened until the gradient falls, or none."""
+def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, c: Floats, s: Floats, r: Floats) -> Floats:
+    """What a Newton step from each row of c without the rows `out`, shortened until the gradient falls, adds to B c."""
     B, D, slopes = model.B, model.D, loss.gradient(z)
-
-    def gradient(c: Floats, units: Any = slice(None)) -> Floats:
-        s = c @ B.T
-        return np.asarray(c + (np.where(out[units], -model.g, loss.gradient(z + s) - slopes) - D * s) @ B)
-
-    start = gradient(c)
-    step = -_solved_each(B, D, np.where(out, 0.0, loss.curvature(z + c @ B.T)), start)
-    size, length, left = np.linalg.norm(start, axis=1), np.zeros(len(c)), np.arange(len(c))
+    start = c + np.where(out, -model.g - D * s, r) @ B
+    step = -_solved_each(B, D, np.where(out, 0.0, loss.curvature(z + s)), start)
+    size, length, left, further = np.linalg.norm(start, axis=1), np.zeros(len(c)), np.arange(len(c)), step @ B.T
     for t in SHORTER:
-        falls = np.linalg.norm(gradient(c[left] + t * step[left], left), axis=1) < (1.0 - t / 2) * size[left]
+        there = s[left] + t * further[left]
+        slope = np.where(out[left], -model.g, loss.gradient(z + there) - slopes) - D * there
+        falls = np.linalg.norm(c[left] + t * step[left] + slope @ B, axis=1) < (1.0 - t / 2) * size[left]
         length[left[falls]], left = t, left[~falls]
-    return np.asarray(length[:, None] * step)
+        if not left.size:
+            break
+    return np.asarray(length[:, None] * further)
 
 
 def _solved_each(B: Floats, D: Floats, bend: Floats, right: Floats) -> Floats:

@@ -69,7 +69,11 @@ class Pairs:
     @classmethod
     def of_differences(cls, diff: Floats) -> Pairs:
         """From the differences of all pairs."""
-        return cls(diff.mean(axis=1), diff.mean() - diff.mean(axis=0), diff)
+        n1, n0 = diff.shape
+        margins = diff.sum(axis=1) / n0, diff.sum(axis=0) / n1
+        pairs = cls(margins[0], margins[0].sum() / n1 - margins[1], diff)
+        pairs.__dict__["margins"] = margins
+        return pairs
 
     @classmethod
     def of_scores(cls, score1: Floats, score0: Floats) -> Pairs:
@@ -105,8 +109,9 @@ class Pairs:
     @cached_property
     def _ranks(self) -> Effects:
         if self.complete is not None:
-            right = ordered(self.complete)
-            return Effects(right.mean(axis=1), right.mean(axis=0), float(right.mean()))
+            right, (n1, n0) = ordered(self.complete), self.complete.shape
+            rows = right.sum(axis=1)
+            return Effects(rows / n0, right.sum(axis=0) / n1, float(rows.sum() / right.size))
         order1, order0 = np.argsort(self.score1), np.argsort(self.score0)
         by1, by0 = _below(self.score0, order0, self.score1, order1), _below(self.score1, order1, self.score0, order0)
         by0 = 1.0 - by0
@@ -257,7 +262,8 @@ class Sample:
         """Random rows, together with those that are certain."""
         rows = random if random is certain else np.union1d(random, certain)
         n1 = int(np.count_nonzero(positive))
-        return cls(rows, np.asarray(positive[rows]), np.isin(rows, certain), (n1, positive.size - n1))
+        sure = np.ones(rows.size, dtype=np.bool_) if random is certain else np.isin(rows, certain)
+        return cls(rows, np.asarray(positive[rows]), sure, (n1, positive.size - n1))
 
     def thinned(self, most: int) -> Sample:
         """The sample itself if complete; otherwise the certain rows and at most `most` others of each class."""
@@ -290,11 +296,8 @@ class Sample:
 
     def places(self, positive: Bools) -> tuple[Ints, Ints]:
         """Positions of the sampled rows among the rows of their class."""
-        first, second = self.members
-        return (
-            np.cumsum(positive)[self.rows[first.rows]] - 1,
-            np.cumsum(~positive)[self.rows[second.rows]] - 1,
-        )
+        first, second = (self.rows[each.rows] for each in self.members)
+        return np.cumsum(positive)[first] - 1, np.cumsum(~positive)[second] - 1
 
     def ratios(self, positive: Bools, exposure: Floats, impact: Floats) -> Floats:
         """(2, 2): ratios of sums over all pairs (i of class k, j of class l) to their estimates from the sample.
@@ -313,7 +316,6 @@ class Sample:
 
 def _sums_over_pairs(classes: list[tuple[Floats, Floats]], weights: list[Floats]) -> Floats:
     """(2, 2): sum of weight_i weight_j exposure_i impact_j over different i in class k and j in class l."""
-    exposed, acting, own = np.array(
-        [(w @ e, w @ a, (w * e) @ (w * a)) for (e, a), w in zip(classes, weights, strict=True)]
-    ).T
+    sums = [(w @ e, w @ a, (w * e) @ (w * a)) for (e, a), w in zip(classes, weights, strict=True)]
+    exposed, acting, own = np.array(sums).T
     return np.outer(exposed, acting) - np.diag(own)

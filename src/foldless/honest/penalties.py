@@ -20,7 +20,7 @@ from foldless.honest.families import Objective, SquaredLoss, describe, known_cla
 from foldless.honest.least_squares import Spectrum
 from foldless.honest.newton import Factor, Fit, Point, approach
 from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
-from foldless.honest.removal import MATERIAL, Problem, Removed, problem_at
+from foldless.honest.removal import MATERIAL, LocalModel, Problem, Removed, problem_at
 from foldless.honest.scores import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
@@ -158,7 +158,7 @@ class PenaltyPath:
         trail: list[tuple[float, Fit]] = []
         near: Factor | None = None
         for value in values:
-            visit = self.visit(value, _ahead(trail, value), near)
+            visit = self.visit(value, None if self.rotation.spectrum else _ahead(trail, value), near)
             if visit is not None:
                 near = visit.factor
                 trail.append((value, visit.fit))
@@ -180,6 +180,8 @@ class PenaltyPath:
             return None
         try:
             problem = problem_at(self.view.labels.positive, objective, design, solution)
+            if factor is not None and factor.B is not None and problem.curvature is factor.curvature:
+                problem.__dict__["whole"] = LocalModel(problem.g, problem.D, factor.B)  # known already
             provenance = provenance_at(objective.name, solution, on_given_scales(objective))
             removed = removed_from(problem, self.rows, self.codes, provenance)
         except EstimatorError:  # scores overflow: scikit-learn's own fit may do better, or fails with its own message

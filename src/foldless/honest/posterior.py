@@ -97,4 +97,5 @@ def _grid(statistic: SeparationStatistic) -> Floats:
     """Fine where the likelihood varies, coarse over the whole range of the prior."""
     center = min(max(statistic.estimate, LOW), HIGH)
     fine = np.clip(center + statistic.separation_error * FINE, LOW, HIGH)
-    return np.unique(np.concatenate([WHOLE, fine]))
+    points = np.sort(np.concatenate([WHOLE, fine]))
+    return np.append(points[:-1][points[:-1] < points[1:]], HIGH)  # `np.unique` takes several times as long

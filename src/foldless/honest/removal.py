@@ -44,7 +44,7 @@ class LocalModel:
     @cached_property
     def diagonal(self) -> Floats:
         """G_ii."""
-        squares: Floats = np.einsum("ij,ij->i", self.B, self.B).astype(np.float64)
+        squares: Floats = np.einsum("ij,ij->i", self.B, self.B).astype(np.float64, copy=False)
         return squares
 
     @cached_property
@@ -61,6 +61,17 @@ class LocalModel:
     def curvature_alone(self) -> Floats:
         """D_i / (1 - h_i)."""
         return self.D / self.slack
+
+    @cached_property
+    def G(self) -> Floats:
+        """Influence of all rows on each other's scores."""
+        return np.asarray(self.B @ self.B.T)
+
+    def between(self, rows: Ints, columns: Ints) -> Floats:
+        """Influence of some rows on others; of few rows, from that of all."""
+        if len(self.B) <= MOST_ROWS and isinstance(self.B, np.ndarray) and self.B.dtype == np.float64:
+            return self.G[rows][:, columns]
+        return (self.B[rows] @ self.B[columns].T).astype(np.float64, copy=False)
 
     def at(self, rows: Ints) -> LocalModel:
         """The model on some of its rows, on the host."""
@@ -86,7 +97,7 @@ def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
-    G = (model.B[rows] @ model.B[columns].T).astype(np.float64, copy=False)
+    G = model.between(rows, columns)
     ui, uj = G * di, G * dj
     det = ui * uj
     np.subtract(1.0, det, out=det)
@@ -183,8 +194,15 @@ class Problem:
         """What the scaler adds to the shifts of these rows, of which `model` is the quadratic model."""
         return None if self.rescaling is None else Corrections(self.rescaling, model, rows)
 
+    @cached_property
+    def whole(self) -> LocalModel:
+        """Quadratic model on all rows."""
+        return LocalModel(self.g, self.D, self.curvature.influence_rows(self.design, np.arange(self.positive.size)))
+
     def local_model(self, rows: Ints, *, exact: bool = True) -> LocalModel:
-        """Quadratic model on some of the rows; `exact` as in `Curvature.influence_rows`."""
+        """Quadratic model on some of the rows, in order; `exact` as in `Curvature.influence_rows`."""
+        if rows.size == self.positive.size <= MOST_ROWS:
+            return self.whole
         return LocalModel(self.g[rows], self.D[rows], self.curvature.influence_rows(self.design, rows, exact=exact))
 
     def seen(self, V: Floats) -> tuple[Floats, Floats, Floats]:
@@ -367,22 +385,14 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     n1, n0 = first.count, second.count
     per_row = n1 / (n1 - 1) * sums[0] + n0 / (n0 - 1) * sums[1]
     return Removed(
-        rows1=np.flatnonzero(problem.positive),
-        rows0=np.flatnonzero(~problem.positive),
-        sampled1=sampled[0],
-        sampled0=sampled[1],
-        z=problem.in_sample(),
-        loo=loo,
-        without_pair1=score1,
-        without_pair0=score0,
-        partnered=partnered,
-        pairs=pairs,
+        rows1=np.flatnonzero(problem.positive), rows0=np.flatnonzero(~problem.positive),
+        sampled1=sampled[0], sampled0=sampled[1],
+        z=problem.in_sample(), loo=loo, without_pair1=score1, without_pair0=score0, partnered=partnered, pairs=pairs,
         drift=problem.drift(float(bystanders)),
         influence_sq=noise * per_row / problem.positive.size,
         cluster_influence_sq=noise * (sums[0] / n1**2 + sums[1] / n0**2),
-        groups=None,
-        provenance=provenance,
-    )
+        groups=None, provenance=provenance,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -421,16 +431,9 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    rescaled = single + added
-    return WithoutEach(
-        single=single,
-        rescaled=rescaled,
-        own=own,
-        other=other,
-        exposure=a**2 * diagonal,
-        impact=(a * problem.g) ** 2 * diagonal,
-        additive=problem.base + problem.gain * (rescaled + own - other),
-    )
+    rescaled, exposure, impact = single + added, a**2 * diagonal, (a * problem.g) ** 2 * diagonal
+    additive = problem.base + problem.gain * (rescaled + own - other)
+    return WithoutEach(single, rescaled, own, other, exposure, impact, additive)
 
 
 def settled(
@@ -441,11 +444,8 @@ def settled(
         return alone, shift1, shift0
     added = second_steps(problem.base, model, problem.loss, model.slope_alone, np.arange(sample.rows.size))
     (i, j), own = (each.rows for each in sample.members), np.diag(added)
-    return (
-        replace(alone, rescaled=alone.rescaled + own),
-        shift1 + own[i, None] + added[np.ix_(j, i)].T,
-        shift0 + own[j] + added[np.ix_(i, j)],
-    )
+    shift1, shift0 = shift1 + own[i, None] + added[j, i[:, None]], shift0 + own[j] + added[i[:, None], j]
+    return replace(alone, rescaled=alone.rescaled + own), shift1, shift0
 
 
 def influence_sums(
@@ -453,16 +453,17 @@ def influence_sums(
 ) -> tuple[float, float]:
     """For each class, the sum over its rows and over all other rows of squared influences; see `Removed`."""
     few = sample.thinned(FOR_NOISE)
-    kept = np.full(sample.rows.size, True) if few is sample else np.isin(sample.rows, few.rows)
-    model, single = model.at(np.flatnonzero(kept)), np.asarray(alone.single[few.rows])
-    both = np.ix_(kept[sample.positive], kept[~sample.positive])
-    first, second = few.members
+    single, (first, second) = np.asarray(alone.single[few.rows]), few.members
+    if few is not sample:
+        kept = np.isin(sample.rows, few.rows)
+        both = np.ix_(kept[sample.positive], kept[~sample.positive])
+        model, shift1, shift0 = model.at(np.flatnonzero(kept)), np.asarray(shift1[both]), np.asarray(shift0[both])
     scale = few.ratios(problem.positive, alone.exposure, alone.impact)
     return (
         scale[0, 0] * within_influence(model, first, single)
-        + scale[0, 1] * between_influence(np.asarray(shift1[both]) - single[first.rows, None], first, second),
+        + scale[0, 1] * between_influence(shift1 - single[first.rows, None], first, second),
         scale[1, 1] * within_influence(model, second, single)
-        + scale[1, 0] * between_influence(np.asarray(shift0[both]).T - single[second.rows, None], second, first),
+        + scale[1, 0] * between_influence(shift0.T - single[second.rows, None], second, first),
     )
 
 
@@ -486,12 +487,8 @@ def pairs_of_sample(
     exact1, exact0 = score1 @ second.share, first.share @ score0
     sampled1, sampled0 = sample.rows[first.rows], sample.rows[second.rows]
     diff = differences(score1, score0, z[sampled1], z[sampled0])
-    level = np.where(
-        positive,
-        first.share @ (exact1 - partnered[sampled1]),
-        second.share @ (exact0 - partnered[sampled0]),
-    )
-    partnered = partnered + level
+    level1, level0 = first.share @ (exact1 - partnered[sampled1]), second.share @ (exact0 - partnered[sampled0])
+    partnered = partnered + np.where(positive, level1, level0)
     partnered[sampled1], partnered[sampled0] = exact1, exact0
     if sample.complete:
         return Pairs.of_differences(diff), partnered
@@ -499,10 +496,8 @@ def pairs_of_sample(
     place1, place0 = sample.places(positive)
     # Only differences of scores matter: the sampled pairs determine the offset between the two classes.
     S0 = S0 + first.share @ (S1[place1][:, None] - S0[place0] - diff) @ second.share
-    return (
-        Pairs(S1, S0, sample=PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])),
-        partnered,
-    )
+    drawn = PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])
+    return Pairs(S1, S0, sample=drawn), partnered
 
 
 def growth(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, more: OfPairs) -> float:

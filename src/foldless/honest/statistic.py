@@ -224,16 +224,14 @@ def statistic_of_removed(removed: Removed) -> SeparationStatistic:
 
 def statistic_of_pairs(pairs: Pairs, influence_sq: float) -> SeparationStatistic:
     """The same for independent rows, from their pairs and `Removed.influence_sq`."""
-    return statistic_of_placements(
-        Placements.of(pairs.ranks()), pairs.ranks().mean, noise_share_of(pairs, influence_sq)
-    )
+    ranks = pairs.ranks()
+    return statistic_of_placements(Placements.of(ranks), ranks.mean, noise_share_of(pairs, influence_sq))
 
 
 def noise_share_of(pairs: Pairs, influence_sq: float) -> float:
     """Share of training noise in the variance of the scores of independent rows."""
-    squares = sum(float(np.sum((margin - margin.mean()) ** 2)) for margin in pairs.margins)
-    pooled = squares / max(sum(margin.size for margin in pairs.margins) - 2, 1)
-    return _share(influence_sq, pooled)
+    squares = sum(float(np.sum((margin - margin.sum() / margin.size) ** 2)) for margin in pairs.margins)
+    return _share(influence_sq, squares / max(sum(margin.size for margin in pairs.margins) - 2, 1))
 
 
 def statistic_of_scores(scores: Floats, positive: Bools, groups: Ints | None = None) -> SeparationStatistic:

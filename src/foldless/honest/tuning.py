@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 from typing import Any
 
@@ -27,7 +27,7 @@ from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, blocks
 from foldless.honest.families import describe, strength, with_balance
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.optimum import nearest_on_path, optimum
-from foldless.honest.pairs import ROUNDING, Pairs, ordered
+from foldless.honest.pairs import ROUNDING, Pairs
 from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import LocalModel, Problem, Removed, by_row, pair_shifts, problem_at
@@ -145,14 +145,9 @@ class Candidate:
         whole = visit.removed.groups is None and visit.removed.pairs.complete is not None
         return cls(visit.problem, visit.removed) if whole else None
 
-    @cached_property
+    @property
     def model(self) -> LocalModel:
-        return self.problem.local_model(np.arange(self.problem.positive.size))
-
-    @cached_property
-    def G(self) -> Floats:
-        """Influence of all rows on each other's scores."""
-        return np.asarray(self.model.B @ self.model.B.T)
+        return self.problem.whole
 
     def criteria(self, criterion: str) -> Floats:
         """What a search would choose by without each pair (n1, n0)."""
@@ -163,13 +158,13 @@ class Candidate:
         whole, without = self._order_without_each() if criterion == AUC else self._merit_without_each(criterion)
         return np.asarray(without[rows1, None] + without[rows0] - whole)
 
-    def _alone(self, rows: Ints) -> Floats:
-        """(1 + N, rows): each of some rows left out, first with all others there, then without each of the N rows."""
-        model, reach, none = self.model, self.G[:, rows], np.zeros(rows.size)
-        moved = np.vstack([none, reach * model.slope_alone[:, None]])
-        diagonal = model.diagonal[rows] + np.vstack([none, reach**2 * model.curvature_alone[:, None]])
-        slope = (model.g[rows] + model.D[rows] * moved) / (1.0 - np.minimum(diagonal * model.D[rows], MAX_LEVERAGE))
-        return np.asarray(self.problem.base[rows] + moved + diagonal * slope)
+    def _alone(self, rows: Ints) -> tuple[Floats, Floats]:
+        """Each of some rows left out: with all others there, and (N, rows) without each of the N rows, less that."""
+        model, D, reach = self.model, self.model.D[rows], self.model.G[:, rows]
+        moved, single = reach * model.slope_alone[:, None], model.diagonal[rows] * model.slope_alone[rows]
+        diagonal = model.diagonal[rows] + reach**2 * model.curvature_alone[:, None]
+        slope = (model.g[rows] + D * moved) / (1.0 - np.minimum(diagonal * D, MAX_LEVERAGE))
+        return self.problem.base[rows] + single, moved + diagonal * slope - single
 
     @cached_property
     def differences(self) -> Floats:
@@ -193,24 +188,24 @@ class Candidate:
         """
         inner1, inner0 = _spread(self.removed.rows1.size), _spread(self.removed.rows0.size)
         rows1, rows0 = self.removed.rows1[inner1], self.removed.rows0[inner0]
-        diff = self.differences[np.ix_(inner1, inner0)]
-        tied, each = diff == 0, self._alone(np.concatenate([rows1, rows0]))
-        moved1, moved0 = np.split(each[1:] - each[0], [rows1.size], axis=1)
-        there1, there0 = (np.arange(len(moved1))[:, None] != rows for rows in (rows1, rows0))
-        right = ((there1 @ (0.5 * tied)) * there0).sum(axis=1)
-        untied = np.where(tied, -np.inf, diff)
-        first, second = np.where(there1, moved1, -np.inf), np.where(there0, moved0, np.inf)
-        for part in blocks(len(right), diff.size, IN_CACHE):
-            above = untied + first[part, :, None] > second[part, None, :]
-            right[part] += above.reshape(len(above), -1).view(np.uint8).sum(axis=1, dtype=np.uint16)  # MOST_INNER^2 fit
-        whole, inner = (float(ordered(d).mean()) for d in (self.differences, diff))
-        return whole, np.asarray(whole - inner + right / (there1.sum(axis=1) * there0.sum(axis=1)))
+        diff = self.differences[inner1[:, None], inner0]
+        tied, moved = diff == 0, self._alone(np.concatenate([rows1, rows0]))[1].T
+        there1, there0 = (np.arange(moved.shape[1]) != rows[:, None] for rows in (rows1, rows0))
+        right = (((0.5 * tied) @ there0) * there1).sum(axis=0) if tied.any() else np.zeros(moved.shape[1])
+        untied = np.where(tied, -np.inf, diff)[:, :, None]
+        first, second = np.where(there1, moved[: rows1.size], -np.inf), np.where(there0, moved[rows1.size :], np.inf)
+        for part in blocks(rows1.size, second.size, 2 * IN_CACHE):
+            above = untied[part] + first[part, None] > second
+            right += above.view(np.uint8).sum(axis=0, dtype=np.uint8).sum(axis=0, dtype=np.uint16)  # MOST_INNER^2 fit
+        whole, inner = (float(0.5 + np.sign(d).sum() / (2 * d.size)) for d in (self.differences, diff))
+        return whole, np.asarray(whole - inner + right / (there1.sum(axis=0) * there0.sum(axis=0)))
 
     def _merit_without_each(self, criterion: str) -> tuple[float, Floats]:
         """The mean merit of all rows, and without each."""
         positive = self.problem.positive
         sign, merit = np.where(positive, 1.0, -1.0), MERITS[criterion]
-        each = merit(sign * self._alone(np.arange(sign.size)))
+        alone, moved = self._alone(np.arange(sign.size))
+        each = merit(sign * np.vstack([alone, alone + moved]))
         there = np.ones(each.shape)
         np.fill_diagonal(there[1:], 0.0)
         classes = [positive, ~positive] if criterion == "balanced_accuracy" else [np.ones_like(positive)]
@@ -225,13 +220,13 @@ class Candidate:
         return np.concatenate([self._criterion(gone[part], rows1, rows0) for part in parts])
 
     def _criterion(self, gone: Ints, rows1: Ints, rows0: Ints) -> Floats:
-        g, D, reach = self.model.g, self.model.D, self.G[gone]
+        g, D, reach = self.model.g, self.model.D, self.model.G[gone]
         block = np.take_along_axis(reach, gone[:, None, :], axis=2)
         inverse = np.linalg.inv(np.eye(gone.shape[1]) - D[gone][:, :, None] * block)
         moved = np.matmul(np.matmul(inverse, g[gone][:, :, None]).transpose(0, 2, 1), reach)[:, 0]
         more = np.matmul(reach.transpose(0, 2, 1), inverse * D[gone][:, None, :])
         diagonal = self.model.diagonal + np.einsum("mns,msn->mn", more, reach)
-        G = self.G[np.ix_(rows1, rows0)] + np.matmul(more[:, rows1], reach[:, :, rows0])
+        G = self.model.G[np.ix_(rows1, rows0)] + np.matmul(more[:, rows1], reach[:, :, rows0])
         slack = 1.0 - np.minimum(diagonal * D, MAX_LEVERAGE)
         fits = np.stack([self.problem.base + moved, (g + D * moved) / slack, D / slack, diagonal])
         keep = np.ones(moved.shape, dtype=np.bool_)
@@ -239,6 +234,7 @@ class Candidate:
         return _share_in_order(fits[:, :, rows1, None], fits[:, :, None, rows0], G, keep[:, rows1], keep[:, rows0])
 
 
+@cache
 def _spread(rows: int) -> Ints:
     """At most MOST_INNER of so many rows, evenly spread."""
     return np.linspace(0, rows - 1, min(rows, MOST_INNER)).astype(np.intp)
@@ -282,7 +278,9 @@ def tuned(
     pair = np.round(np.stack([each.criteria(criterion) for each in candidates]), DECIMALS).argmax(axis=0)
     chosen = np.bincount(pair.ravel(), minlength=len(candidates)) / pair.size
     row = _of_rows(own.removed, pair, len(candidates))
-    removed = _as_chosen(own.removed, [each.removed for each in candidates], row, pair)
+    used, place = np.unique(np.concatenate([row, pair.ravel()]), return_inverse=True)
+    row, pair = place[: row.size], place[row.size :].reshape(pair.shape)
+    removed = _as_chosen(own.removed, [candidates[k].removed for k in used], row, pair)
     shares = [noise_share_of(each.removed.pairs, each.removed.influence_sq) for each in candidates]
     noise, ranks = float(chosen @ shares), removed.pairs.ranks()
     unchosen = float(chosen @ [each.removed.pairs.ranks().mean for each in candidates])
@@ -319,7 +317,8 @@ def _as_chosen(own: Removed, each: Sequence[Removed], row: Ints, pair: Ints) -> 
     A weak penalty makes for large scores: all but `loo` are brought to the spread that those of the fit in use have.
     """
     shape, rows1, rows0 = pair.shape, own.rows1, own.rows0
-    scale = [float(_complete(own).std()) / (float(_complete(r).std()) or 1.0) for r in each]
+    spread = float(_complete(own).std())
+    scale = [spread / (float(_complete(r).std()) or 1.0) for r in each]
     scaled = list(zip(scale, each, strict=True))
     loo = _taken([r.loo for r in each], row)
     moved1 = [s * (r.without_pair1 - r.loo[rows1, None]) for s, r in scaled]

@@ -297,8 +297,7 @@ class GridEffect:
     @cached_property
     def _weights(self) -> Floats:
         """Weights of the trapezoid rule, times the density."""
-        half_gaps = self._gaps / 2
-        return np.asarray((np.append(half_gaps, 0.0) + np.append(0.0, half_gaps)) * self.density)
+        return np.asarray(np.convolve(self._gaps / 2, (1.0, 1.0)) * self.density)
 
     @cached_property
     def _cumulative(self) -> Floats:

@@ -59,16 +59,14 @@ def shares_of_rows(analysis: LeaveOneOut) -> Floats:
     """The same, from the honest scores of two classes."""
     removed = analysis.removed
     shares = _shares(removed.pairs.margins, removed.rows1, removed.rows0)
-    if removed.groups is None:
-        return shares
-    return np.asarray(np.bincount(removed.groups, weights=shares), dtype=np.float64)
+    return shares if removed.groups is None else np.asarray(np.bincount(removed.groups, weights=shares))
 
 
 def _shares(margins: tuple[Floats, Floats], rows1: Ints, rows0: Ints) -> Floats:
     """Deviation of each row's mean difference to the other class, divided by the size of its own class."""
     shares = np.empty(rows1.size + rows0.size)
     for rows, means in zip((rows1, rows0), margins, strict=True):
-        shares[rows] = (means - means.mean()) / means.size
+        shares[rows] = (means - means.sum() / means.size) / means.size
     return shares
 
 

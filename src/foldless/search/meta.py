@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -189,18 +190,10 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         multi_class: str = "ovo",
         scoring: str = "auc",
     ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.method = method
-        self.prior = prior
-        self.rule = rule
-        self.level = level
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.error_score = error_score
-        self.progress = progress
-        self.multi_class = multi_class
-        self.scoring = scoring
+        self.estimator, self.param_grid = estimator, param_grid
+        self.method, self.prior, self.rule, self.level, self.refit = method, prior, rule, level, refit
+        self.n_jobs, self.error_score, self.progress = n_jobs, error_score, progress
+        self.multi_class, self.scoring = multi_class, scoring
 
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> FoldlessSearch:
         """Fit and judge all candidates, and choose one.
@@ -227,17 +220,16 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
         search = run(study, self)
         self._keep(search)
-        self._tuning = study, search.outcomes  # for posterior_
+        self._search, self._study = search, study
         self._tuned: AUCPosterior | None = None
         return self
 
     def _keep(self, search: SearchOutcome) -> None:
-        self.results_, self.posteriors_ = search.results, [outcome.posterior for outcome in search.outcomes]
-        self.path_, self.optimism_ = search.path, search.optimism
+        self.path_, self.optimism_ = search.path, search.joint.optimism()
         index = self.refit(search.results) if callable(self.refit) else search.best
         chosen = _chosen(index, search)
-        self.best_index_, self.best_params_ = int(index), search.results["params"][index]
-        self.best_posterior_ = _with_note(chosen.posterior, search)
+        self.best_index_, self.best_params_ = int(index), search.candidates[index]
+        self.best_posterior_ = _with_note(chosen.told(), len(search.outcomes), self.optimism_)
         self.best_score_ = self.best_posterior_.mean
         for name in ("best_estimator_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -256,12 +248,17 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Posterior of the AUC of the whole procedure, tuning included."""
         known: AUCPosterior | None = getattr(self, "_tuned", None)
         if known is None:
-            known = self._tuned = posterior_of_search(self, *getattr(self, "_tuning", (None, ())))
+            outcomes = self._search.outcomes if hasattr(self, "_search") else ()
+            known = self._tuned = posterior_of_search(self, getattr(self, "_study", None), outcomes)
         return known
+
+    results_ = property(attrgetter("_search.results"), doc="The table of the candidates.")
+    posteriors_ = property(attrgetter("_search.posteriors"), doc="What the candidates are judged by.")
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_tuning"}  # training rows stay behind
+        light = {"_search": state["_search"].on_its_own()} if "_search" in state else {}
+        return {**state, **light, "_study": None}  # training rows stay behind
 
     @property
     def n_features_in_(self) -> int:
@@ -338,12 +335,12 @@ def _chosen(index: Any, search: SearchOutcome) -> Any:
     return outcome
 
 
-def _with_note(posterior: T, search: SearchOutcome) -> T:
-    if len(search.outcomes) == 1:
+def _with_note(posterior: T, candidates: int, optimism: float) -> T:
+    if candidates == 1:
         return posterior
     note = (
-        f"chosen among {len(search.outcomes)} candidates with the help of this very number: the largest of their "
-        f"means is expected to lie {search.optimism:.3f} too high for that reason alone."
+        f"chosen among {candidates} candidates with the help of this very number: the largest of their means is "
+        f"expected to lie {optimism:.3f} too high for that reason alone."
     )
     return replace(posterior, notes=(*posterior.notes, note))
 

@@ -18,7 +18,7 @@ from foldless.computation import Options
 from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
-from foldless.findings.scores import auc_answer, rate_notes
+from foldless.findings.scores import auc_answer, auc_of, rate_notes
 from foldless.honest.classes import scores_of_ridge
 from foldless.honest.families import Objective
 from foldless.honest.least_squares import RidgePath
@@ -95,6 +95,16 @@ class Outcome:
     error: Exception | None = None
     warnings: Warnings = ()  # collected rather than given: K candidates would repeat them K times
     candidate: Candidate | None = None  # what its rows were removed from, where the path knows
+    analysis: LeaveOneOut | None = None  # where the notes of the posterior are yet to be written ...
+    answer: Callable[[LeaveOneOut], AUCPosterior] | None = None  # ... by this function
+
+    def without_rows(self) -> Outcome:
+        """The same for another process: no estimator, and nothing that holds the training rows."""
+        return replace(self, posterior=self.told(), estimator=None, candidate=None, analysis=None, answer=None)
+
+    def told(self) -> AUCPosterior | AccuracyPosterior | None:
+        """The posterior with all of its notes."""
+        return self.posterior if self.answer is None or self.analysis is None else self.answer(self.analysis)
 
 
 def try_candidate(study: Study, index: int, params: Params) -> Outcome:
@@ -169,17 +179,21 @@ class Stage:
         names = Names(study.X, estimator)
         return cls(estimator, path, study.options, study.scoring, quick_notes(view, names, codes), names)
 
-    def judged(self, visit: Visit) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
-        """The posterior that a candidate is judged by, and the shares of the rows in it."""
+    def outcome(self, index: int, visit: Visit, **others: Any) -> Outcome:
+        """A visited strength, judged."""
         prior, view = EffectPrior.checked(self.options.prior), self.path.view
         analysis, labels = LeaveOneOut.from_removed(visit.removed, prior, view.notes), view.labels
+        others["candidate"] = Candidate.of_visit(visit)
         if self.scoring == "auc":
-            return auc_answer(analysis, labels.n0, labels.n1, self.table_notes, self.names), shares_of_rows(analysis)
+            about: dict[str, Any] = {"n0": labels.n0, "n1": labels.n1, "table_notes": self.table_notes}
+            auc, answer = auc_of(analysis, **about), partial(auc_answer, names=self.names, **about)
+            return Outcome(index, "shared", auc, shares_of_rows(analysis), analysis=analysis, answer=answer, **others)
         prevalence = 0.5 if self.scoring == "balanced_accuracy" else labels.n1 / labels.positive.size
         error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", prevalence)
         about = {"method": analysis.method, "notes": rate_notes(analysis, self.table_notes)}
         posterior = AccuracyPosterior.of_moments(self.scoring.replace("_", " "), 1.0 - error.mean, error.sd, **about)
-        return posterior, shares_of_right((visit.removed.loo > 0) == labels.positive, visit.removed.groups)
+        shares = shares_of_right((visit.removed.loo > 0) == labels.positive, visit.removed.groups)
+        return Outcome(index, "shared", posterior, shares, **others)
 
     def fitted(self, params: Params, objective: Objective, fit: Fit) -> Any:
         """The scikit-learn estimator of a visited strength; built on request, as only one candidate is chosen."""
@@ -237,9 +251,7 @@ def try_family(study: Study, family: Family, name: str) -> Iterator[Outcome]:
             yield try_candidate(study, index, params)
             continue
         fitted = partial(stage.fitted, {name: params[name]}, visit.objective, visit.fit)
-        yield Outcome(
-            index, "shared", *stage.judged(visit), fitted, warnings=noted, candidate=Candidate.of_visit(visit)
-        )
+        yield stage.outcome(index, visit, estimator=fitted, warnings=noted)
 
 
 def _stage(study: Study, params: Params, name: str) -> tuple[Stage | None, Exception | None, Warnings]:
@@ -310,16 +322,18 @@ def _posterior(study: Study, outcomes: Sequence[Outcome], settings: Any) -> AUCP
         candidates = [o.candidate or _candidate(study, o) for o in outcomes]
     except InputError as err:
         raise AttributeError(f"FoldlessSearch has no posterior_: {err}.") from err
-    best = next(o for o in outcomes if o.index == settings.best_index_).estimator
-    fitted = None if best is None else best()
-    a = analysed(fitted, study.X, study.y, replace(study.options, sample_weight=study.weight(fitted)))
+    best = next(o for o in outcomes if o.index == settings.best_index_)
+    own, answer = best.analysis, best.answer
+    if own is None or answer is None:
+        fitted = None if best.estimator is None else best.estimator()
+        a = analysed(fitted, study.X, study.y, replace(study.options, sample_weight=study.weight(fitted)))
+        own, labels = a.leave_one_out, a.two_classes.labels
+        answer = partial(auc_answer, n0=labels.n0, n1=labels.n1, table_notes=a.table_notes, names=a.names)
     note = (
         f"the choice among {len(candidates)} candidates is accounted for: it is made again without every pair of rows."
     )
     prior = EffectPrior.checked(study.options.prior)
-    whole = tuned(a.leave_one_out, candidates, prior, AUC, (*a.leave_one_out.notes, note))
-    labels = a.two_classes.labels
-    return auc_answer(whole, labels.n0, labels.n1, a.table_notes, a.names)
+    return answer(tuned(own, candidates, prior, AUC, (*own.notes, note)))
 
 
 def _candidate(study: Study, outcome: Outcome) -> Candidate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from time import monotonic
 from typing import Any
@@ -24,13 +24,33 @@ class SearchOutcome:
     """The result of a search, from which `FoldlessSearch` takes its attributes."""
 
     outcomes: list[Outcome]
-    results: dict[str, Any]
+    candidates: list[Params]
+    level: float
+    joint: JointAUC
     best: int
-    optimism: float
 
     @property
     def path(self) -> str:
         return "shared" if all(outcome.path == "shared" for outcome in self.outcomes) else "general"
+
+    def on_its_own(self) -> SearchOutcome:
+        """The same without the training rows, which nothing but `FoldlessSearch.posterior_` needs any more."""
+        return replace(self, outcomes=[replace(o.without_rows(), error=None) for o in self.outcomes])
+
+    @cached_property
+    def posteriors(self) -> list[Any]:
+        """What the candidates are judged by, with all notes; None for those that could not be judged."""
+        return [outcome.told() for outcome in self.outcomes]
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        """The table of the candidates."""
+        laws = [o.posterior for o in self.outcomes]
+        figures = [(np.nan,) * 4 if p is None else (p.mean, p.sd, *p.interval(self.level)) for p in laws]
+        table = dict(zip(("mean", "sd", "lower", "upper"), np.array(figures).T, strict=True))
+        path = np.array([o.path for o in self.outcomes])
+        known = {"params": self.candidates, **param_columns(self.candidates)}
+        return {**known, **table, "rank": ranks(table["mean"]), "path": path}
 
 
 def check_settings(settings: Any) -> None:
@@ -51,13 +71,13 @@ def run(study: Study, settings: Any) -> SearchOutcome:
     outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
     judged = _judged(outcomes, candidates, settings.error_score)
     _repeat_warnings(outcomes)
-    results = _results(candidates, outcomes, settings.level)
-    known = [o.index for o in judged]
-    joint = JointAUC(results["mean"][known], results["sd"][known], np.array([o.shares for o in judged]))
+    known, laws = [o.index for o in judged], [o.posterior for o in judged]
+    mean, sd = np.array([(law.mean, law.sd) for law in laws if law is not None]).T
+    joint = JointAUC(mean, sd, np.array([o.shares for o in judged]))
     best = int(np.argmax(joint.mean))
     if settings.rule == "simplest":
         best = simplest(best, [candidates[k] for k in known], joint, settings.level)
-    return SearchOutcome(outcomes, results, known[best], joint.optimism())
+    return SearchOutcome(outcomes, candidates, settings.level, joint, known[best])
 
 
 def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
@@ -100,7 +120,7 @@ def _try_elsewhere(study: Study, family: Family) -> list[Outcome]:
     """For another process, which sends back fitted estimators without the training rows."""
     outcomes = _try(study, family)
     here = ((o, None if o.estimator is None else partial(as_is, o.estimator())) for o in outcomes)
-    return [replace(o, estimator=estimator, candidate=None) for o, estimator in here]
+    return [replace(o.without_rows(), estimator=estimator) for o, estimator in here]
 
 
 def _judged(outcomes: list[Outcome], candidates: list[Params], error_score: Any) -> list[Outcome]:
@@ -129,19 +149,3 @@ def _repeat_warnings(outcomes: list[Outcome]) -> None:
         text, count = next(iter(by_candidate.values())), len(by_candidate)
         more = f" ({count} of {len(outcomes)} candidates gave a warning of this kind)" if len(outcomes) > 1 else ""
         warn_user(text + more, kind)
-
-
-def _results(candidates: list[Params], outcomes: list[Outcome], level: float) -> dict[str, Any]:
-    posteriors = [o.posterior for o in outcomes]
-    figures = [(np.nan,) * 4 if p is None else (p.mean, p.sd, *p.interval(level)) for p in posteriors]
-    mean, sd, lower, upper = np.array(figures).T
-    return {
-        "params": candidates,
-        **param_columns(candidates),
-        "mean": mean,
-        "sd": sd,
-        "lower": lower,
-        "upper": upper,
-        "rank": ranks(mean),
-        "path": np.array([o.path for o in outcomes]),
-    }
