@@ -111,7 +111,7 @@ def test_where_there_is_none_the_reason_is_given():
         "scoring='auc'": fl.FoldlessSearch(RidgeClassifier(), grid, scoring="accuracy").fit(X, y),
         "groups": fl.FoldlessSearch(RidgeClassifier(), grid).fit(X, y, groups=groups),
         "two classes": fl.FoldlessSearch(RidgeClassifier(), grid).fit(X, np.arange(40) % 3),
-        "its candidates were refitted": fl.FoldlessSearch(LogisticRegression(solver="saga", **l1()), {"C": [1.0]}).fit(X, y),
+        "refitted": fl.FoldlessSearch(LogisticRegression(solver="saga", **l1()), {"C": [1.0]}).fit(X, y),
         "call fit": fl.FoldlessSearch(RidgeClassifier(), grid),
     }
     for message, search in cases.items():
