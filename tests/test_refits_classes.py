@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import foldless as fl
+from cli_files import run
 from foldless.honest.refits import FOLDS, REPEATS, SEED
 from sklearn_versions import l1
 
@@ -81,6 +83,21 @@ def test_every_question_has_an_answer_or_a_way_out():
         _ = a.brier
     with pytest.raises(fl.EstimatorError, match="use method='refit'"):
         fl.auc_posterior(FOREST, X, y)
+
+
+def test_the_commands_take_a_forest_of_three_classes(tmp_path):
+    X, y = three(seed=7)
+    file = tmp_path / "trees.csv"
+    file.write_text(
+        "a,b,c,d,kind\n" + "".join(f"{','.join(map(str, row))},{kind}\n" for row, kind in zip(X, y, strict=True))
+    )
+    how = [file, "--target", "kind"]
+    found = json.loads(run("auc", *how, "--model", "forest", "--json").output)
+    assert (found["method"], len(found["pairwise"])) == ("refit", 3)
+    assert "method                   refit" in run("search", *how, "--model", "l1", "--Cs", "0.3,1").output
+    page = tmp_path / "report.html"
+    assert run("report", *how, "--model", "l1", "-o", page).exit_code == 0
+    assert "refitted 20 times" in page.read_text()
 
 
 def test_auto_refits_a_linear_classifier_without_a_closed_form():

@@ -16,7 +16,7 @@ import foldless as fl
 from foldless import words
 from foldless.cli import columns
 from foldless.cli.columns import Roles, chosen_label, labels_of, positive_of, roles_of
-from foldless.cli.models import CLASSIFIERS, TREES, Preparation, SavedModel, load_model, method_for, refuse_endless
+from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.errors import FoldlessError, InputError
@@ -114,8 +114,6 @@ class Request:
         """A classifier of that name and strength, with its steps."""
         if name == "svm":
             refuse_endless(value, self._largest)
-        if CLASSIFIERS[name].parameter == TREES:
-            self.two_classes_only(name)
         return self.preparation.pipeline(CLASSIFIERS[name].make(value, self.options.seed))
 
     @cached_property
@@ -172,10 +170,10 @@ class Request:
         if model is None and self.saved is not None:
             return self.saved.model
         model = self.unfitted(self.options.model, self._strength) if model is None else model
-        y, _ = self._targets(model)
+        y, _ = self.targets(model)
         return fitted_or_refused(lambda: model.fit(self.X, y))
 
-    def _targets(self, model: Any) -> tuple[Any, Any]:
+    def targets(self, model: Any) -> tuple[Any, Any]:
         """The classes as a classifier takes them, and the positive one: a PLS regression takes 0 and 1."""
         if not ends_in_pls(model):
             return self.y, self.positive
@@ -187,7 +185,7 @@ class Request:
         model = self.fitted() if model is None else model
         rows = self.row_numbers if self.row_names is None else self.row_names
         names = {"feature_names": self.features, "row_names": rows}
-        y, positive = self._targets(model)
+        y, positive = self.targets(model)
         how = {**names, **self.how, "pos_label": positive}
         return fl.analyse(model, self.X, y, method=method_for(method, model), **how)
 

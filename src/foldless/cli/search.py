@@ -63,6 +63,8 @@ def search(
     values = _checked(Cs or USUAL.get(options.model, CS), options.model)
     request = read_file(options)
     request.independent_rows_only("search")
+    if options.model == "pls" and not Cs:  # no more components than columns
+        values = [v for v in values if v <= len(request.features)]
     result, fitted = answer(request, values, rule)
 
     def draw(figure: Any) -> None:
@@ -96,7 +98,9 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
     name = f"{model.steps[-1][0]}__{parameter}"
     search = fl.FoldlessSearch(model, {name: grid}, rule=rule, level=request.options.level, progress=True)
     with console.gathered_warnings() as warned:
-        fitted_or_refused(lambda: search.fit(request.X, request.y, groups=request.groups), "classifiers")
+        fitted_or_refused(
+            lambda: search.fit(request.X, request.targets(model)[0], groups=request.groups), "classifiers"
+        )
         analysis = request.judged(search.best_estimator_)
     best = search.best_posterior_
     low, high = best.interval(request.options.level)

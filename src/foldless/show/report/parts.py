@@ -77,7 +77,7 @@ class Case:
     @property
     def counts(self) -> dict[Any, int]:
         """Rows of each class; with two classes, the positive one first."""
-        view = self.analysis.rows if self.two_classes else self.analysis.view
+        view = self.analysis.rows if self.two_classes else self.analysis.of_classes
         order = slice(None, None, -1 if self.two_classes else 1)
         return dict(zip(view.classes[order], view.counts[order].tolist(), strict=True))
 
