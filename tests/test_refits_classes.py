@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 from itertools import permutations
 
 import numpy as np
 import pytest
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Perceptron
+from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import foldless as fl
 from cli_files import run
@@ -122,21 +125,76 @@ def test_noise_is_at_chance_and_labels_only_name_the_classes():
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        (SVC(decision_function_shape="ovo"), "set decision_function_shape='ovr'"),
-        (DummyClassifier(strategy="most_frequent"), None),
-        (Perceptron(), None),
-    ],
+    "model", [SVC(decision_function_shape="ovo"), BaggingClassifier(SVC(decision_function_shape="ovo"), 2)]
 )
-def test_what_gives_no_score_per_class_is_refused(model, message):
+def test_what_gives_no_score_per_class_is_refused(model):
     X, y = three(seed=5)
-    model.fit(X, y)
-    if message is None:
-        assert 0 < fl.auc_posterior(model, X, y, method="refit").mean < 1
-        return
-    with pytest.raises(fl.EstimatorError, match=message):
-        fl.auc_posterior(model, X, y, method="refit")
+    with pytest.raises(fl.EstimatorError, match="set decision_function_shape='ovr'"):
+        fl.auc_posterior(model.fit(X, y), X, y, method="refit")
+
+
+def test_log_likelihoods_are_not_compared_between_rows():
+    """Boosting and quadratic discriminants decide by values that have a part of their own for each row."""
+    X, y = three(seed=8)
+    for model in (QuadraticDiscriminantAnalysis(), GradientBoostingClassifier(n_estimators=3, random_state=0)):
+        a = fl.analyse(model.fit(X, y), X, y, method="refit")
+        np.testing.assert_allclose(a.class_scores.level, model.predict_proba(X).T)
+        assert a.auc.details["score"] == "the class's column of predict_proba"
+    ridge = fl.analyse(RidgeClassifier().fit(X, y), X, y, method="refit")
+    np.testing.assert_allclose(ridge.class_scores.level, ridge.estimator.decision_function(X).T)
+
+
+def test_scores_that_never_vary_win_no_comparison_and_are_no_trust():
+    X, y = three(80, seed=9)
+    constant = DummyClassifier(strategy="uniform", random_state=0).fit(X, y)
+    found = fl.compare_many(
+        {"none": constant, "svm": SVC().fit(X, y), "forest": FOREST.fit(X, y)}, X, y, method="refit"
+    )
+    assert found.prob_best["none"] < 0.05
+    assert fl.compare(FOREST, constant, X, y, method="refit").prob_a_better > 0.9
+    assert fl.diagnose(constant, X, y, method="refit").verdict == "caution"
+
+
+def test_models_without_a_column_do_not_narrow_the_answer():
+    X, y = three(seed=2, shift=0.8)
+    model = LogisticRegression(**l1(), C=0.08, solver="saga", max_iter=2000)
+    a = fl.analyse(model.fit(X, y), X, y, method="refit")
+    assert 0 < a.class_rows.idle < a.class_rows.fits
+    low, high = a.auc.interval(0.95)
+    assert high - low > 0.3
+    assert "Penalise less" in str(a.diagnosis.find("agreement"))
+
+
+def test_comparisons_that_cannot_be_made_are_refused():
+    X, y = three(seed=10)
+    by_refits = fl.analyse(SVC().fit(X, y), X, y, method="refit")
+    closed = fl.analyse(RidgeClassifier().fit(X, y), X, y, method="loo")
+    with pytest.raises(fl.InputError, match="differ in their method"):
+        fl.compare(by_refits, closed)
+    unseeded = [RandomForestClassifier(3).fit(X, y) for _ in range(2)]
+    with pytest.raises(fl.EstimatorError, match="only by the random numbers"):
+        fl.compare(*unseeded, X, y, method="refit")
+
+
+def test_an_analysis_can_be_pickled_and_refuses_other_columns_before_any_fit():
+    X, y = three(seed=11)
+    a = fl.analyse(SVC().fit(X, y), X, y, method="refit")
+    assert pickle.loads(pickle.dumps(a)).auc.mean == a.auc.mean
+    with pytest.raises(fl.EstimatorError, match="pass X as given to fit"):
+        fl.analyse(SVC().fit(X, y), X[:, :2], y, method="refit")
+
+
+def test_a_search_over_trees_scores_new_rows_and_loses_no_argument_of_fit():
+    X, y = three(seed=12)
+    search = fl.FoldlessSearch(DecisionTreeClassifier(random_state=0), {"max_depth": [1, 3]}, method="refit")
+    with pytest.raises(AttributeError, match="no results_: call fit"):
+        _ = search.results_
+    new, labels = three(300, seed=13)
+    expected = roc_auc_score(labels, search.fit(X, y).predict_proba(new), multi_class="ovo")
+    assert search.score(new, labels) == pytest.approx(expected, abs=1e-12)
+    scaled = fl.FoldlessSearch(make_pipeline(StandardScaler(), SVC()), {}, method="refit", error_score="raise")
+    with pytest.raises(fl.InputError, match="do not reach refits, got 'standardscaler__sample_weight'"):
+        scaled.fit(X, y, standardscaler__sample_weight=np.ones(60))
 
 
 def test_a_class_of_few_rows_is_named_before_any_fit():

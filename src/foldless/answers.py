@@ -308,10 +308,12 @@ class OfSeveralClasses:
     def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
         """Everything that is read off the honest probabilities."""
         a = self.analysis
-        if a.class_scores.provenance.method == "refit":
+        asked = a.options.refit or a.options.groups is not None  # known before anything is refitted
+        if asked or a.class_scores.provenance.method == "refit":
             raise InputError(
                 "probabilities of more than two classes are judged for independent rows that leave the fit in closed "
-                "form: leave groups out, or judge one class against the rest, y == label."
+                f"form: {'' if a.options.groups is None else 'leave groups out, or '}judge one class against the rest, "
+                "y == label."
             )
         if a.class_scores.provenance.method == "loo-surrogate":
             raise InputError(

@@ -109,7 +109,7 @@ class Computation:
             return True
         with suppress(EstimatorError):  # for lack of a solution: whoever asks for the answer is told
             if self.several_classes:
-                return self.options.groups is None and isinstance(self.class_rows, RefittedRows)
+                return isinstance(self.class_rows, RefittedRows)
             return isinstance(self.leave_one_out, Refits)
         return False
 
@@ -147,7 +147,7 @@ class Computation:
             view = self.view
         except NotMappedBack:
             return True
-        return bool(view.kept) and view.codes.size < MANY_ROWS
+        return bool(view.kept) and len(view.classes) == 2 and view.codes.size < MANY_ROWS
 
     @property
     def two_classes(self) -> LinearView:
@@ -188,7 +188,7 @@ class Computation:
 
     @property
     def class_scores(self) -> ClassScores:
-        """Rows removed from the fit of more than two classes."""
+        """Rows removed from the fit of more than two classes, or scored by refits without them."""
         return self.class_rows.honest
 
     @cached_property

@@ -248,6 +248,7 @@ def _agreements(a: Analysis, b: Analysis) -> Iterator[tuple[str, bool]]:
         first, second = a.of_classes, b.of_classes
         yield "rows or classes", first.classes == second.classes and np.array_equal(first.codes, second.codes)
         yield "groups", _same_groups(a.class_scores.groups, b.class_scores.groups)
+        yield "method", (a.class_scores.repeats is None) == (b.class_scores.repeats is None)
         yield "average", a.options.multi_class == b.options.multi_class
         yield "prior", EffectPrior.checked(a.options.prior) == EffectPrior.checked(b.options.prior)
         return

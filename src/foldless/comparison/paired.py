@@ -174,7 +174,7 @@ class _OfClasses:
 
 @dataclass(frozen=True, eq=False)
 class _RefittedClasses(_OfClasses):
-    """The same by refits, which leave out whole groups."""
+    """The same by refits, which leave out rows or whole groups."""
 
     @cached_property
     def deviations(self) -> tuple[Floats, ...]:
@@ -191,6 +191,8 @@ class _RefittedClasses(_OfClasses):
 
     def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
         """As of two classes that were refitted."""
+        if not (np.any(self.rows.deviations) and np.any(other.rows.deviations)):
+            return 0.0, 0.0, 0.0
         a, b = (m.rows.deviations / np.sqrt(np.mean(m.rows.deviations**2)) for m in (self, other))
         distance, share = float(np.mean((a - b) ** 2)), self.rows.share
         ra, rb, apart = (factor_of(agreement_of(each), share) for each in (a, b, a - b))
@@ -253,12 +255,7 @@ def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationS
 
 def refitted_evidence(refits: Sequence[Refits]) -> PairedEvidence:
     """The same from refits on the same splits."""
-    for a, b in combinations(refits, 2):
-        if np.array_equal(a.held.scores, b.held.scores) and not np.allclose(a.removed.z, b.removed.z):
-            raise EstimatorError(
-                "two of the classifiers differ only by the random numbers of their fits, and without a random_state "
-                "their refits are the same: give each its own random_state and fit again, or compare one of them."
-            )
+    _refuse_chance([(each.held.scores, each.removed.z) for each in refits])
     return _evidence([_Refitted(each.removed, each.statistic, each.held) for each in refits])
 
 
@@ -267,7 +264,19 @@ def class_evidence(
 ) -> PairedEvidence:
     """The same from honest scores of more than two classes."""
     refitted = isinstance(models[0][0], RefittedRows)
+    if refitted:
+        _refuse_chance([(each.honest.repeats, each.honest.level) for each, _, _ in models])
     return _evidence([(_RefittedClasses if refitted else _OfClasses)(*each) for each in models])
+
+
+def _refuse_chance(models: Sequence[tuple[Any, Floats]]) -> None:
+    """Refuse models with the same scores of refits, but other scores of their own fits."""
+    for (a, own), (b, other) in combinations(models, 2):
+        if np.array_equal(a, b) and not np.allclose(own, other):
+            raise EstimatorError(
+                "two of the classifiers differ only by the random numbers of their fits, and without a random_state "
+                "their refits are the same: give each its own random_state and fit again, or compare one of them."
+            )
 
 
 def _evidence(models: Sequence[_Model | _OfClasses]) -> PairedEvidence:

@@ -14,11 +14,10 @@ from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
 from foldless.findings.naming import Names, steps_before_y
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import agreement, auc_of, few_groups, few_rows, few_to_split, score_findings
-from foldless.honest.class_statistic import RefittedRows
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.refits import ClassTraining, Refits, Training
+from foldless.honest.refits import ClassTraining, Training
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import Unloaded
@@ -90,13 +89,14 @@ def diagnosis_of_refits(
 
 
 def _about_refits(
-    found: Refits | RefittedRows, auc: AUCPosterior, training: Training | ClassTraining, names: Names
+    found: Any, auc: AUCPosterior, training: Training | ClassTraining, names: Names
 ) -> tuple[AUCPosterior, tuple[Finding, ...]]:
-    if isinstance(found, Refits):
+    if isinstance(training, Training):
         auc = auc_of(found, *training.counts.tolist())
         return auc, score_findings(found, auc, names)
-    fewest = int(training.counts.min())
-    return auc, present(agreement(found.agreement), few_rows(fewest, which="smallest") or few_to_split(fewest))
+    what = "rows" if training.groups is None else "groups"
+    few = few_rows(training.fewest, what, "smallest") or few_to_split(training.fewest)
+    return auc, present(agreement(found), few)
 
 
 def _as_numbers(training: Training | ClassTraining, names: Names) -> tuple[Any, Names]:

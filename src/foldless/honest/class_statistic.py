@@ -261,6 +261,16 @@ class RefittedRows(_EachOnce):
         """q, the correlation between repeats of a row's scores."""
         return agreement_of(self.deviations)
 
+    @property
+    def idle(self) -> int:
+        """How many of the models gave all rows the same scores."""
+        return sum(not np.any(np.ptp(self.scores[:, self.fold == k], axis=1)) for k in range(self.fits))
+
+    @property
+    def fits(self) -> int:
+        """How often the classifier was fitted."""
+        return int(self.fold.max()) + 1
+
     def _component(self, score: int, first: Classes, second: Classes) -> Component:
         rows = _members(self.codes, first + second)
         positive = np.isin(self.codes[rows], first)
@@ -269,10 +279,10 @@ class RefittedRows(_EachOnce):
         if not all(part.models for part in each):
             raise InputError(KEPT_APART)
         pairs = ModelPairs(positive, tuple(model for part in each for model in part.models))
-        at1, at0 = (rows[local] for local in pairs.rows)
-        ranks, codes = pairs.ranks(), None if self.groups is None else (self.groups[at1], self.groups[at0])
-        statistic = statistic_of_placements(Placements.of(ranks, codes), ranks.mean, self.noise_share(()))
-        part = Component(score, (at1, at0), pairs, statistic, np.array([part.ranks().mean for part in each]))
+        ranking, groups = pairs.ranking(), None if self.groups is None else self.groups[rows]
+        at1, at0 = (rows[local] for local in ranking.rows)
+        statistic = statistic_of_placements(ranking.placements(groups), pairs.ranks().mean, self.noise_share(()))
+        part = Component(score, (at1, at0), ranking, statistic, np.array([part.ranks().mean for part in each]))
         return replace(part, statistic=self.settled(statistic, [part]))
 
     def noise_share(self, components: Sequence[Component]) -> float:
@@ -284,7 +294,7 @@ class RefittedRows(_EachOnce):
 
     def details(self) -> dict[str, float]:
         """Further figures for the summary of a result."""
-        return {"fits": int(self.fold.max()) + 1, "agreement": self.agreement}
+        return {"fits": self.fits, "agreement": self.agreement}
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +356,7 @@ def average(source: EvaluatedRows, components: Sequence[Component]) -> Separatio
 
 
 def _placements(codes: Ints, components: Sequence[Component], groups: Ints | None) -> Placements:
-    """Placement of every row among all classes, by class; the rows of a class all have the same weight."""
+    """Placement of every row among all classes, by class; rows that no model ranks have none."""
     weight, total, square = np.zeros((3, codes.size))
     for c in components:
         ranks = c.pairs.ranks()
@@ -355,14 +365,14 @@ def _placements(codes: Ints, components: Sequence[Component], groups: Ints | Non
             weight[rows] += share
             total[rows] += share * each
             square[rows] += share * (each - each.mean()) ** 2
-    classes = [np.flatnonzero(codes == k) for k in np.unique(codes[weight > 0])]
+    classes = [np.flatnonzero((codes == k) & (weight > 0)) for k in np.unique(codes[weight > 0])]
     by_class = tuple(total[rows] / weight[rows] for rows in classes)
     # A mean over AUCs varies less between rows than each of them: as much as they agree.
     single = float(weight @ square)
     joint = sum(float(np.sum(weight[rows] ** 2) * u.var()) for rows, u in zip(classes, by_class, strict=True))
     alike = min(joint / single, 1.0) if single > 0 else 1.0
     together = None if groups is None else tuple(groups[rows] for rows in classes)
-    return Placements(by_class, tuple(float(weight[r[0]] * r.size) for r in classes), together, alike)
+    return Placements(by_class, tuple(float(weight[r].sum()) for r in classes), together, alike)
 
 
 def _members(codes: Ints, classes: Classes) -> Ints:

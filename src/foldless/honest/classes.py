@@ -48,7 +48,7 @@ from foldless.honest.scores import (
 )
 from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
-from foldless.model.steps import sklearn_names
+from foldless.model.steps import innermost, sklearn_names
 from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
@@ -378,6 +378,19 @@ def _surrogates_of(view: LinearView, sample_weight: Floats | None) -> tuple[list
 def competes(estimator: Any) -> bool:
     """Whether the classes compete through a softmax."""
     return bool(sklearn_names(estimator) & COMPETING) and not is_one_against_rest(estimator)
+
+
+def ranked_by(estimator: Any) -> str:
+    """What rows are ranked by where a classifier is refitted, in words.
+
+    Columns of ``decision_function`` are compared between rows only where each is a score of its own: boosting and
+    others have log likelihoods there, up to a constant for each row.
+    """
+    final = innermost(estimator)
+    if competes(final):
+        return LOG_ODDS
+    alone = hasattr(final, "coef_") or "OneVsRestClassifier" in sklearn_names(final)
+    return DECISION if alone or not hasattr(estimator, "predict_proba") else PROBABILITY
 
 
 def _one_by_one(view: LinearView, sample_weight: Floats | None) -> list[tuple[LinearView, Floats | None]]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,13 @@ from foldless.honest import rates
 from foldless.honest.batched import fit_at_once
 from foldless.honest.class_statistic import RefittedRows
 from foldless.honest.classes import (
-    DECISION,
     KEPT_APART,
     LOG_ODDS,
     MOST_ROWS,
     PROBABILITY,
     ClassScores,
-    competes,
     log_odds,
+    ranked_by,
 )
 from foldless.honest.classes import checked_weight as checked_class_weight
 from foldless.honest.design import Ints
@@ -51,7 +50,11 @@ SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
-Fit = tuple[Floats, list[str]]  # scores and probabilities of the rows held out (NaN for none), and warnings
+Fit = tuple[Floats, list[str]]  # scores of the rows held out, with probabilities (NaN for none) or by class; warnings
+NO_SCORES = (
+    "has neither decision_function nor predict_proba and ranks no row: use a classifier with one of them (for a "
+    "VotingClassifier, voting='soft')."
+)
 
 
 # ---- The classifier and its rows
@@ -213,8 +216,8 @@ def refuse_unfit(estimator: Any, several: bool = False) -> None:
         ) from err
     if len(classes_of(estimator)) != 2 and not several:
         raise EstimatorError(
-            f"method 'refit' is for classifiers of two classes, and this {name} has {len(classes_of(estimator))}: fit "
-            f"one class against the rest, estimator.fit(X, y == label), and pass y == label."
+            f"this is about two classes, and this {name} has {len(classes_of(estimator))}: pass a classifier, and fit "
+            f"one class against the rest, estimator.fit(X, y == label), if there are more."
         )
     if ends_in_pls(estimator) and len(innermost(estimator).coef_) != 1:
         raise EstimatorError("this PLSRegression has more than one target: fit it on one, the class as 0 or 1.")
@@ -250,10 +253,7 @@ def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
             column = np.asarray(model.classes_).tolist().index(positive_label)
             scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, column]
         else:
-            raise EstimatorError(
-                f"{name} has neither decision_function nor predict_proba and ranks no row: use a classifier with one "
-                f"of them (for a VotingClassifier, voting='soft')."
-            )
+            raise EstimatorError(f"{name} {NO_SCORES}")
     except EstimatorError:
         raise
     except ValueError as err:
@@ -346,6 +346,7 @@ class ClassTraining(_Table):
     y: Array
     codes: Ints
     classes: tuple[Any, ...]
+    own: Floats  # scores (K, N) of the fit itself
     weight: Floats | None = None
     groups: Ints | None = None
     notes = doubts = ()  # what a classifier that was taken apart may have: here every step is fitted again
@@ -362,7 +363,8 @@ class ClassTraining(_Table):
         checks.same_length(_num_samples(X), codes.size)
         together = None if groups is None else checks.as_groups(groups, codes, fewest=FEWEST)
         weight = checked_class_weight(sample_weight, codes)
-        return cls(estimator, X, checks.label_vector(y), codes, classes, weight, together)
+        own = class_scores_of(estimator, X)
+        return cls(estimator, X, checks.label_vector(y), codes, classes, own, weight, together)
 
     @property
     def counts(self) -> Ints:
@@ -370,29 +372,25 @@ class ClassTraining(_Table):
         return np.bincount(self.codes)
 
     @property
-    def folds(self) -> int:
-        """As of two classes."""
+    def fewest(self) -> int:
+        """Rows, or groups, of the smallest class."""
         if self.groups is None:
-            return _folds_of(int(self.counts.min()), "rows")
-        members = (self.groups[self.codes == k] for k in range(len(self.classes)))
-        return _folds_of(min(np.unique(each).size for each in members), "groups")
-
-    @property
-    def score(self) -> str:
-        """What a score is, in words."""
-        if not hasattr(self.estimator, "decision_function"):
-            return PROBABILITY
-        return LOG_ODDS if competes(innermost(self.estimator)) else DECISION
+            return int(self.counts.min())
+        return min(np.unique(self.groups[self.codes == k]).size for k in range(len(self.classes)))
 
 
 def class_scores_of(model: Any, X: Any) -> Floats:
-    """Scores of each class (K, N): decision_function, else predict_proba."""
+    """Scores of each class (K, N), as `ranked_by` has it."""
     name, count = type(model).__name__, len(classes_of(model))
-    ask = getattr(model, "decision_function", getattr(model, "predict_proba", None))
+    ask = getattr(model, "predict_proba" if ranked_by(model) == PROBABILITY else "decision_function", None)
     if ask is None:
-        raise EstimatorError(f"{name} has neither decision_function nor predict_proba and ranks no row: use another.")
-    scores = np.asarray(ask(X), dtype=np.float64).T
-    if len(scores) != count or getattr(innermost(model), "decision_function_shape", "ovr") != "ovr":
+        raise EstimatorError(f"{name} {NO_SCORES}")
+    pairwise = any(k.split("__")[-1] == "decision_function_shape" and v == "ovo" for k, v in model.get_params().items())
+    try:
+        scores = np.asarray(ask(X), dtype=np.float64).T
+    except ValueError as err:
+        raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
+    if len(scores) != count or pairwise:
         raise EstimatorError(f"{name} gives no score per class: set decision_function_shape='ovr' and fit again.")
     if not np.all(np.isfinite(scores)):
         raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
@@ -403,7 +401,7 @@ def refitted_rows(training: ClassTraining, n_jobs: int | None, progress: Progres
     """The classifier refitted without each fold of the rows or groups, and the scores of the rows of that fold."""
     from sklearn.utils.parallel import Parallel, delayed
 
-    codes, folds = training.codes, training.folds
+    codes, folds = training.codes, _folds_of(training.fewest, "rows" if training.groups is None else "groups")
     fold = np.array([_dealt(codes, folds, SEED + k, training.groups) + k * folds for k in range(REPEATS)])
     held = [np.flatnonzero(fold[k // folds] == k) for k in range(REPEATS * folds)]
     trained = [np.setdiff1d(np.arange(codes.size), rows) for rows in held]
@@ -434,21 +432,27 @@ def _as_class_rows(
 ) -> RefittedRows:
     """Held-out decisions (K, R, N) as honest scores of several classes."""
     mean, ones, name = decisions.mean(axis=1), np.ones(training.codes.size), type(training.estimator).__name__
+    score = ranked_by(training.estimator)
     found = ClassScores(
-        class_scores_of(training.estimator, training.table),
+        training.own,
         mean,
-        lambda: np.zeros(mean.shape),
-        lambda rows: np.repeat(mean[:, rows, None], rows.size, axis=2),
+        partial(np.zeros, mean.shape),
+        partial(_each_alone, mean),
         *(ones, ones, MOST_ROWS, training.codes),
-        training.score,
+        score,
         Provenance("refit", name),
         training.groups,
         repeats=decisions,
     )
-    ranked = log_odds(decisions) if training.score == LOG_ODDS else decisions
+    ranked = log_odds(decisions) if score == LOG_ODDS else decisions
     rows = RefittedRows(found, ranked, fold, share, training.groups)
     provenance = Provenance("refit", name, notes=_told(name, int(fold.max()) + 1, share, rows.agreement, warned))
     return replace(rows, honest=replace(found, provenance=provenance, noise_share=rows.noise_share(())))
+
+
+def _each_alone(scores: Floats, rows: Ints) -> Floats:
+    """Scores (K, m, m) of rows whatever other row is left out."""
+    return np.repeat(scores[:, rows, None], rows.size, axis=2)
 
 
 # ---- The analysis

@@ -5,7 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
-from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from foldless.errors import InputError
 from foldless.estimate import auc_posterior
 from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
+from foldless.honest.refits import class_scores_of, classes_of, scores_of
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Study, posterior_of_search
@@ -79,6 +79,17 @@ def _by_best(name: str, doc: str) -> Any:
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"FoldlessSearch.{name}", doc
     return _exists_with(name)(method)
+
+
+def _of_search(name: str, doc: str) -> Any:
+    """What a finished search holds, made on first use."""
+
+    def read(self: FoldlessSearch) -> Any:
+        if not hasattr(self, "_search"):
+            raise AttributeError(f"FoldlessSearch has no {name}_: call fit.")
+        return getattr(self._search, name)
+
+    return property(read, doc=doc)
 
 
 class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -241,7 +252,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def classes_(self) -> Any:
         """The classes; of two, the positive one is second."""
-        return self._best("classes_").classes_
+        return np.asarray(classes_of(self._best("classes_")))
 
     @property
     def posterior_(self) -> AUCPosterior:
@@ -252,8 +263,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             known = self._tuned = posterior_of_search(self, getattr(self, "_study", None), outcomes)
         return known
 
-    results_ = property(attrgetter("_search.results"), doc="The table of the candidates.")
-    posteriors_ = property(attrgetter("_search.posteriors"), doc="What the candidates are judged by.")
+    results_ = _of_search("results", "The table of the candidates.")
+    posteriors_ = _of_search("posteriors", "What the candidates are judged by.")
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
@@ -278,7 +289,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "Scores, by the chosen candidate; larger for the second of two ``classes_``, or a column for each of more.",
     )
 
-    @_exists_with("decision_function")  # type: ignore[untyped-decorator]
+    @_exists_with("predict")  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """AUC (average AUC) or accuracy of the chosen candidate on rows that it was not fitted on."""
         from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
@@ -286,11 +297,12 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.scoring != "auc":
             measure = accuracy_score if self.scoring == "accuracy" else balanced_accuracy_score
             return float(measure(y, self.predict(X), sample_weight=sample_weight))
-        scores = self.decision_function(X)
         if len(self.classes_) > 2:
+            scores = class_scores_of(self.best_estimator_, X).T
             how = {"kind": self.best_posterior_.details["score"], "multi_class": self.multi_class}
             return average_auc(y, scores, self.classes_, sample_weight=sample_weight, **how)
         labels = checks.as_labels(y, classes=self.classes_)
+        scores = scores_of(self.best_estimator_, X, labels.positive_label)
         return float(roc_auc_score(labels.positive, scores, sample_weight=sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:

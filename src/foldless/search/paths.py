@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless import checks
+from foldless import checks, words
 from foldless.analysis import Analysis, analysed
 from foldless.checks import Floats
 from foldless.computation import Options
@@ -67,6 +67,14 @@ class Study:
         """The posterior that a candidate is judged by, and the shares of the rows in it."""
         return getattr(analysis, self.scoring), shares_in(analysis, self.scoring)
 
+    def refuse_lost(self, by_refits: bool, weight: Any) -> None:
+        """Refuse arguments of fit that refits of a candidate would lack."""
+        if by_refits and len(self.fit_params) > (weight is not None):
+            raise InputError(
+                f"fit arguments other than the classifier's sample_weight do not reach refits, got "
+                f"{words.listed(list(self.fit_params))}: leave them out, or use method='loo'."
+            )
+
     def weight(self, estimator: Any) -> Floats | None:
         """Sample weights that reach the classifier of a candidate, checked."""
         given = weight_of_classifier(estimator, self.fit_params)
@@ -115,6 +123,7 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
             options = replace(study.options, sample_weight=study.weight(fitted))
             analysis = analysed(fitted, study.X, study.y, options)
+            study.refuse_lost(analysis.by_refits, options.sample_weight)
             posterior, shares = study.judged(analysis)
             for warning in analysis.warnings:
                 warn_user(warning)
