@@ -113,7 +113,7 @@ FILES = {
     "negative under a logarithm": ("x.csv", lines(), ["--log"], "values below 0 in 'a'"),
     "three classes, --positive": ("x.csv", THREE, ["--positive", "7"], "--positive '7' is not in the target column"),
     "three classes, --threshold": ("x.csv", THREE, ["--threshold", "0.5"], "all others, such as --positive 0, or"),
-    "three classes, forest": ("x.csv", THREE, ["--model", "forest"], "all others, such as --positive 0, or"),
+    "three classes, pls": ("x.csv", THREE, ["--model", "pls"], "all others, such as --positive 0, or"),
     "three classes, --prevalence": ("x.csv", THREE, ["--prevalence", "0.1"], "--prevalence is for two classes"),
     "three classes, --groups": ("x.csv", lines(labels=np.arange(N) % 3, g=Y), ["--groups", "g"], "at least 4 groups"),
     "group without a name": ("x.csv", lines(g=GAP), ["--groups", "g"], "the groups column 'g' is empty"),
