@@ -281,8 +281,8 @@ class RefittedRows(_EachOnce):
         pairs = ModelPairs(positive, tuple(model for part in each for model in part.models))
         ranking, groups = pairs.ranking(), None if self.groups is None else self.groups[rows]
         at1, at0 = (rows[local] for local in ranking.rows)
-        statistic = statistic_of_placements(ranking.placements(groups), pairs.ranks().mean, self.noise_share(()))
-        part = Component(score, (at1, at0), ranking, statistic, np.array([part.ranks().mean for part in each]))
+        statistic = statistic_of_placements(ranking.placements(groups), pairs.auc, self.noise_share(()))
+        part = Component(score, (at1, at0), ranking, statistic, np.array([part.auc for part in each]))
         return replace(part, statistic=self.settled(statistic, [part]))
 
     def noise_share(self, components: Sequence[Component]) -> float:

@@ -58,10 +58,15 @@ class HeldOut:
         """How often the classifier was fitted."""
         return int(self.fold.max()) + 1
 
-    @property
+    @cached_property
     def idle(self) -> int:
         """How many of the models gave all rows the same score."""
-        return sum(not _ranks_any(pairs) for pairs, _, _ in ModelPairs.of(self).models)
+        return sum(not _ranks_any(pairs) for each in self.by_repeat for pairs, _, _ in each.models)
+
+    @cached_property
+    def by_repeat(self) -> tuple[ModelPairs, ...]:
+        """The pairs of rows that the models of each repeat compare."""
+        return tuple(ModelPairs.of(self, [k]) for k in range(len(self.scores)))
 
     @cached_property
     def deviations(self) -> Floats:
@@ -159,6 +164,12 @@ class ModelPairs:
                     parts.append((_pairs_of(z[rows1], z[rows0]), rows1, rows0))
         return cls(held.positive, tuple(parts))
 
+    @property
+    def auc(self) -> float:
+        """Share of correctly ordered pairs."""
+        size, mean = np.array([(at1.size * at0.size, pairs.ranks().mean) for pairs, at1, at0 in self.models]).T
+        return float(size @ mean / size.sum())
+
     @cached_property
     def count(self) -> Floats:
         """Number of pairs that each row is part of."""
@@ -177,7 +188,7 @@ class ModelPairs:
     def ranking(self) -> ModelPairs:
         """Those of models that rank any rows; all of them if none does."""
         some = tuple(model for model in self.models if _ranks_any(model[0]))
-        return replace(self, models=some) if some else self
+        return replace(self, models=some) if 0 < len(some) < len(self.models) else self
 
     def ranks(self) -> Effects:
         """Whether a pair is in the right order; ties count half. Rows spread as by one model."""
@@ -207,7 +218,9 @@ def _as_by_one(means: Floats, others: int, auc: float, seen: Sequence[Floats], s
     few, own = float(np.mean([v.size for v in seen_others])), auc * (1 - auc)
     if few < FEWEST_OTHERS or own == 0:
         return means
-    inside = sum(float(np.sum((v - v.mean()) ** 2)) for v in seen) / max(sum(v.size - 1 for v in seen), 1)
+    values, sizes = np.concatenate(seen), np.array([v.size for v in seen])
+    sums = np.add.reduceat(values, np.cumsum(sizes) - sizes)
+    inside = float(values @ values - np.sum(sums**2 / sizes)) / max(values.size - sizes.size, 1)
     k = max((inside / own - 1 / few) / (1 - 2 / few), 0.0)
     return _spread(means, max(own * (k + (1 - 2 * k) / others), variance(means)))
 
@@ -240,12 +253,13 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
     for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
     A model without any column ranks like a coin, which counts, but without a coin's spread, which would not.
     """
-    per_repeat = [ModelPairs.of(held, [k]) for k in range(len(held.scores))]
-    pairs = ModelPairs(held.positive, tuple(model for each in per_repeat for model in each.models))
-    statistic = statistic_of_placements(pairs.ranking().placements(groups), pairs.ranks().mean, held.noise_factor - 1)
-    units1, units0 = pairs.placements(groups).units
+    pairs = ModelPairs(held.positive, tuple(model for each in held.by_repeat for model in each.models))
+    ranking = pairs.ranking()
+    placements = ranking.placements(groups)
+    statistic = statistic_of_placements(placements, pairs.auc, held.noise_factor - 1)
+    units1, units0 = placements.units if ranking is pairs else pairs.placements(groups).units
     statistic = replace(statistic, units0=units0, units1=units1)
-    return settled(statistic, [each.ranks().mean for each in per_repeat], held.growth)
+    return settled(statistic, [each.auc for each in held.by_repeat], held.growth)
 
 
 def settled(statistic: SeparationStatistic, by_repeat: Sequence[float] | Floats, growth: float) -> SeparationStatistic:
