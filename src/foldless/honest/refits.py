@@ -51,10 +51,6 @@ FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
 Fit = tuple[Floats, list[str]]  # scores of the rows held out, with probabilities (NaN for none) or by class; warnings
-NO_SCORES = (
-    "has neither decision_function nor predict_proba and ranks no row: use a classifier with one of them (for a "
-    "VotingClassifier, voting='soft')."
-)
 
 
 # ---- The classifier and its rows
@@ -242,25 +238,30 @@ def classes_of(model: Any) -> list[Any]:
 
 def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
     """Scores towards the positive class: decision_function, else its probability; the prediction - 1/2 of PLS-DA."""
-    name = type(model).__name__
+    if ends_in_pls(model):
+        return (1.0 if positive_label == 1 else -1.0) * (np.ravel(_answer(model, "predict", X)) - 0.5)
+    if hasattr(model, "decision_function"):
+        return (1.0 if model.classes_[1] == positive_label else -1.0) * _answer(model, "decision_function", X)
+    return _answer(model, "predict_proba", X)[:, classes_of(model).index(positive_label)]
+
+
+def _answer(model: Any, method: str, X: Any) -> Floats:
+    """What a method of a classifier gives for X, as finite numbers."""
+    name, ask = type(model).__name__, getattr(model, method, None)
+    if ask is None:
+        raise EstimatorError(
+            f"{name} has neither decision_function nor predict_proba and ranks no row: use a classifier with one of "
+            f"them (for a VotingClassifier, voting='soft')."
+        )
     try:
-        if ends_in_pls(model):
-            scores = (1.0 if positive_label == 1 else -1.0) * (np.ravel(model.predict(X)) - 0.5)
-        elif hasattr(model, "decision_function"):
-            sign = 1.0 if model.classes_[1] == positive_label else -1.0
-            scores = sign * np.asarray(model.decision_function(X), dtype=np.float64)
-        elif hasattr(model, "predict_proba"):
-            column = np.asarray(model.classes_).tolist().index(positive_label)
-            scores = np.asarray(model.predict_proba(X), dtype=np.float64)[:, column]
-        else:
-            raise EstimatorError(f"{name} {NO_SCORES}")
+        found = np.asarray(ask(X), dtype=np.float64)
     except EstimatorError:
         raise
     except ValueError as err:
         raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
-    if not np.all(np.isfinite(scores)):
+    if not np.all(np.isfinite(found)):
         raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
-    return scores
+    return found
 
 
 # ---- The refits
@@ -381,19 +382,11 @@ class ClassTraining(_Table):
 
 def class_scores_of(model: Any, X: Any) -> Floats:
     """Scores of each class (K, N), as `ranked_by` has it."""
-    name, count = type(model).__name__, len(classes_of(model))
-    ask = getattr(model, "predict_proba" if ranked_by(model) == PROBABILITY else "decision_function", None)
-    if ask is None:
-        raise EstimatorError(f"{name} {NO_SCORES}")
+    scores = _answer(model, "predict_proba" if ranked_by(model) == PROBABILITY else "decision_function", X).T
     pairwise = any(k.split("__")[-1] == "decision_function_shape" and v == "ovo" for k, v in model.get_params().items())
-    try:
-        scores = np.asarray(ask(X), dtype=np.float64).T
-    except ValueError as err:
-        raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
-    if len(scores) != count or pairwise:
+    if pairwise or len(scores) != len(classes_of(model)):
+        name = type(model).__name__
         raise EstimatorError(f"{name} gives no score per class: set decision_function_shape='ovr' and fit again.")
-    if not np.all(np.isfinite(scores)):
-        raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
     return scores
 
 
