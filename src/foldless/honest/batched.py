@@ -63,9 +63,9 @@ class Sums:
     unsafe: Bools
 
     @classmethod
-    def of(cls, table: Floats, positive: Bools, inside: Floats) -> Sums:
-        """All sums, by a few products of matrices."""
-        X, halves = table - table.mean(axis=0), (~positive, positive)
+    def of(cls, table: Floats, centre: Floats, positive: Bools, inside: Floats) -> Sums:
+        """All sums, by a few products of matrices; `centre` is the means of the table."""
+        X, halves = table - centre, (~positive, positive)
         counts = np.stack([inside @ half for half in halves])[:, :, None]
         totals, n = np.stack([inside[:, half] @ X[half] for half in halves]), counts.sum(axis=0)
         mean, squares = totals.sum(axis=0) / n, inside @ np.square(X) / n
@@ -385,9 +385,9 @@ def pls_scores(seen: Seen, components: int, scale: bool) -> Scored:
     scores, before = np.broadcast_to(share - 0.5, residual.shape), list[Floats]()
     for _ in range(components):
         doubtful = doubtful | ~(np.sum(residual**2, axis=1) > enough)
-        w = (residual @ s.X - residual.sum(axis=1, keepdims=True) * s.mean) * factor
-        v = w / _nonzero(np.linalg.norm(w, axis=1, keepdims=True)) * factor
-        t = v @ s.X.T - np.sum(v * s.mean, axis=1, keepdims=True)
+        w = residual @ s.X * factor  # of columns about their means too, as the residuals sum to 0
+        v = factor * (w / _nonzero(np.linalg.norm(w, axis=1, keepdims=True)))
+        t = v @ s.X.T - np.einsum("mp,mp->m", v, s.mean)[:, None]
         for other in before * 2:  # the second time takes off what rounding left
             t = t - other * np.sum(other * t * s.inside, axis=1, keepdims=True)
         t = t / np.sqrt(_nonzero(np.sum(t**2 * s.inside, axis=1, keepdims=True)))
@@ -417,9 +417,10 @@ def fit_at_once(
     inside, shape = np.ones((len(held_out) + 1, len(X))), (len(held_out) + 1, X.shape[1])
     for m, rows in enumerate(held_out):
         inside[m, rows] = 0.0
-    table, kept = X.astype(np.float64), np.ones(shape, dtype=bool)
-    sums, shift = Sums.of(table, labels.positive, inside), np.broadcast_to(-table.mean(axis=0), shape)
-    seen: Seen | None = Seen(sums, shift, np.ones(shape), kept, np.zeros(len(inside), dtype=bool))
+    table, kept = X.astype(np.float64, copy=False), np.ones(shape, dtype=bool)
+    sums = Sums.of(table, centre := table.mean(axis=0), labels.positive, inside)
+    nothing = np.broadcast_to(-centre, shape), np.ones(shape)  # neither shifted nor scaled
+    seen: Seen | None = Seen(sums, *nothing, kept, np.zeros(len(inside), dtype=bool))
     for _, step in steps:
         seen = None if seen is None else STEPS[type(step).__name__](seen, step)
     try:

@@ -233,7 +233,7 @@ def _spread(values: Floats, square: float) -> Floats:
 
 def _ranks_any(pairs: Pairs) -> bool:
     effects = pairs.ranks()
-    return bool(np.any(effects.by_row1 != 0.5) or np.any(effects.by_row0 != 0.5))
+    return bool(effects.mean != 0.5 or np.any(effects.by_row1 != 0.5) or np.any(effects.by_row0 != 0.5))
 
 
 FEWEST_OTHERS = 3  # rows of the other class among which placements tell how a class spreads
