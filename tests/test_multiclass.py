@@ -429,9 +429,6 @@ CASES = {
     "unknown method": (lambda: fl.auc_posterior(MODEL, X, Y, method="cv"), InputError, "method must be"),
     "unknown average": (lambda: fl.auc_posterior(MODEL, X, Y, multi_class="micro"), InputError, "'ovo'.*'ovr'.*micro"),
     "groups": (lambda: fl.auc_posterior(MODEL, X, Y, groups=Y), InputError, "occur in at least 4 groups, got 1"),
-    "groups and risks": (
-        lambda: fl.validate(MODEL, X, Y, groups=np.arange(150) // 2), InputError, "independent rows.*leave groups out",
-    ),
     "groups and more rows": (
         lambda: fl.learning_curve(MODEL, X, Y, groups=np.arange(150) // 2), InputError, "groups of more than two",
     ),

@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import accuracy_score, confusion_matrix, roc_auc_score
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -74,6 +74,32 @@ def test_answers_are_those_of_refits_by_scikit_learn(model, response):
     np.testing.assert_allclose(a.error().summary()["confusion"]["mean"], expected, atol=0.05)
 
 
+@pytest.mark.parametrize("model", [FOREST, SPARSE], ids=["forest", "l1"])
+def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
+    """Ranked by them, or by decision values from which they follow."""
+    X, y = three(90, seed=11)
+    a = fl.analyse(model.fit(X, y), X, y, method="refit")
+    chances, _ = by_folds(model, X, y, "predict_proba")
+    np.testing.assert_allclose(a.probabilities, chances.mean(axis=0), atol=1e-4)  # saga is seeded otherwise
+    true = y[:, None] == model.classes_
+    assert a.brier.mean == pytest.approx(np.mean(np.sum((chances - true) ** 2, axis=2)), rel=0.01)  # its law is skewed
+    losses = [log_loss(y, each) for each in chances]
+    assert a.log_loss.mean == pytest.approx(np.mean(losses), rel=0.03)
+    expected = chances.mean(axis=(0, 1))
+    for k, label in enumerate(model.classes_):
+        assert a.calibration[label].oe.ppf(0.5) == pytest.approx(np.mean(y == label) / expected[k], rel=0.005)
+
+
+def test_groups_of_several_classes_widen_what_is_known_of_probabilities():
+    X, y = three(60, seed=12)
+    X, y, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(60), 3)
+    model = LogisticRegression().fit(X, y)
+    alone, together = fl.analyse(model, X, y).brier, fl.analyse(model, X, y, groups=groups).brier
+    assert together.mean > alone.mean  # copies of a row do not tell its class any more
+    assert together.sd > 1.5 * alone.sd
+    assert "Brier score" in str(fl.validate(model, X, y, groups=groups))
+
+
 def test_every_question_has_an_answer_or_a_way_out():
     X, y = three(seed=1)
     a = fl.analyse(FOREST.fit(X, y), X, y, method="refit")
@@ -82,8 +108,9 @@ def test_every_question_has_an_answer_or_a_way_out():
     assert 0 < a.top_k(2).mean <= 1
     assert a.verdict in ("trust", "caution")
     assert "RandomForestClassifier" in repr(a)
-    with pytest.raises(fl.InputError, match="one class against the rest"):
-        _ = a.brier
+    assert a.brier.mean > a.brier.apparent
+    with pytest.raises(fl.EstimatorError, match="no probabilities"):
+        _ = fl.analyse(SVC().fit(X, y), X, y, method="refit").brier
     with pytest.raises(fl.EstimatorError, match="use method='refit'"):
         fl.auc_posterior(FOREST, X, y)
 

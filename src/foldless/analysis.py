@@ -149,8 +149,9 @@ class Analysis(Computation):
 
         Of more than two classes one column per class.
         """
-        several = isinstance(self._answers, OfSeveralClasses)
-        return self.class_measures.honest.T if several else np.asarray(self._measures.rows.honest.mean(axis=0))
+        if isinstance(self._answers, OfSeveralClasses):
+            return np.asarray(self.class_measures.honest.mean(axis=1).T)
+        return np.asarray(self._measures.rows.honest.mean(axis=0))
 
     @property
     def calibration(self) -> Any:

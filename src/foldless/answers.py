@@ -307,20 +307,15 @@ class OfSeveralClasses:
 
     def measures(self, auc: MulticlassAUCPosterior) -> ClassMeasures:
         """Everything that is read off the honest probabilities."""
-        a = self.analysis
-        asked = a.options.refit or a.options.groups is not None  # known before anything is refitted
-        if asked or a.class_scores.provenance.method == "refit":
-            raise InputError(
-                "probabilities of more than two classes are judged for independent rows that leave the fit in closed "
-                f"form: {'' if a.options.groups is None else 'leave groups out, or '}judge one class against the rest, "
-                "y == label."
-            )
-        if a.class_scores.provenance.method == "loo-surrogate":
+        a, honest = self.analysis, self.analysis.class_scores
+        if honest.provenance.method == "loo-surrogate":
             raise InputError(
                 "a ridge regression stands in for the training of this classifier: it has no probabilities."
             )
-        link, own = class_link_of(a.estimator, a.X, a.view.scores()), a.view.scores().T
-        return ClassMeasures(link(a.class_scores.alone), link(own), a.view.codes, auc)
+        own = a.class_training.own if a.by_refits else a.view.scores().T
+        link = class_link_of(a.estimator, a.X, own.T)
+        without = honest.alone[:, None] if honest.repeats is None else honest.repeats
+        return ClassMeasures(link(without), link(own), honest.codes, auc, honest.groups)
 
     def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis

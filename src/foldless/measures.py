@@ -82,12 +82,13 @@ class Measures:
 
 @dataclass(frozen=True, eq=False)
 class ClassMeasures:
-    """The same of more than two classes, from the probabilities (K, N) of all rows, and their AUCs."""
+    """The same of more than two classes, from the probabilities of all rows, and their AUCs."""
 
-    honest: Floats
-    own: Floats
+    honest: Floats  # (K, R, N), in R repeats
+    own: Floats  # (K, N)
     codes: Ints
     auc: MulticlassAUCPosterior
+    groups: Ints | None = None
 
     @cached_property
     def brier(self) -> Measure:
@@ -103,11 +104,12 @@ class ClassMeasures:
 
     def _average(self, name: str, loss: Callable[[Floats], Floats], most: float = np.inf) -> Measure:
         rows = self.of_class(0, float(self.auc.details["noise_share"]))
-        return Measure.positive(name, rows.mean_of(loss(self.honest), noise=True), float(loss(self.own).mean()), most)
+        losses = np.mean([loss(p) for p in np.moveaxis(self.honest, 1, 0)], axis=0)
+        return Measure.positive(name, rows.mean_of(losses, noise=True), float(loss(self.own).mean()), most)
 
     def of_class(self, k: int, noise_share: float) -> ProbableRows:
         """Class k against the rest."""
-        return ProbableRows(self.codes == k, self.honest[k][None, :], self.own[k], noise_share)
+        return ProbableRows(self.codes == k, self.honest[k], self.own[k], noise_share, self.groups)
 
     @cached_property
     def calibration(self) -> Mapping[Any, Calibration]:

@@ -192,7 +192,7 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
     """More than two classes: discrimination, decisions, overall error; AUC and calibration of each against the rest."""
     from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-    a, measures, view = analysis, analysis.class_measures, analysis.view
+    a, measures, view = analysis, analysis.class_measures, analysis.of_classes
     own, codes, how = measures.own, view.codes, {"multi_class": a.options.multi_class}
     decided, before = own.argmax(axis=0), np.sum(own > own[codes, np.arange(codes.size)], axis=0)
     figures = [
@@ -207,7 +207,8 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
         figures.append(Figure(f"AUC of {label}", area, float(roc_auc_score(codes == k, own[k]))))
         laws = (calibration.slope, calibration.intercept, calibration.oe)
         figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
-    doubts = (f"{label}: {text}" for label, each in measures.calibration.items() for text in each.doubts(level))
+    each = ((label, (*of.certain, *of.doubts(level))) for label, of in measures.calibration.items())
+    doubts = (f"{label}: {text}" for label, texts in each for text in texts)
     notes = (*_few(*view.counts.tolist()), *doubts, *a.notes)
     return Validation(tuple(figures), None, None, codes.size, codes.size, level, a.method, notes, tuple(view.classes))
 

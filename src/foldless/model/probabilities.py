@@ -76,7 +76,7 @@ def link_of(estimator: Any, X: Any, scores: Floats, positive_label: Any) -> Link
     )
 
 
-ClassLink = Callable[[Floats], Floats]  # decision values (K, N) to probabilities (K, N)
+ClassLink = Callable[[Floats], Floats]  # decision values (K, ..., N) to probabilities
 
 
 def _shares(scores: Floats) -> Floats:
@@ -85,7 +85,8 @@ def _shares(scores: Floats) -> Floats:
     return np.asarray(each / each.sum(axis=0))
 
 
-CLASS_LINKS: tuple[ClassLink, ...] = (lambda scores: np.asarray(softmax(scores, axis=0)), _shares)
+# Rows may be ranked by their probabilities: these stay.
+CLASS_LINKS: tuple[ClassLink, ...] = (np.asarray, lambda scores: np.asarray(softmax(scores, axis=0)), _shares)
 
 
 def class_link_of(estimator: Any, X: Any, scores: Floats) -> ClassLink:
@@ -100,5 +101,5 @@ def class_link_of(estimator: Any, X: Any, scores: Floats) -> ClassLink:
             return link
     raise EstimatorError(
         f"the probabilities of {type(estimator).__name__} are not a known function of its decision values, so they "
-        f"have no closed form without a row: use LogisticRegression or LinearDiscriminantAnalysis."
+        f"are not known without a row: use a classifier that is ranked by them, such as CalibratedClassifierCV."
     )
