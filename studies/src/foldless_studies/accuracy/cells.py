@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 import foldless as fl
-from foldless_studies.data import class_counts, load, npz_files, split, unusable
+from foldless_studies.data import VARIABLE, class_counts, load, npz_files, split, unusable
 from foldless_studies.populations import Drawn, Population
 from foldless_studies.sampling import AtChance, Cell, Floats, HeldOut, Labels, Sample, Truth, source, standardized
 
@@ -213,6 +214,11 @@ def data_cells(folder: Path, sizes: tuple[int, ...]) -> tuple[list[DataCell], li
     if not cells:
         raise fl.InputError(f"{folder} has no usable .npz file: expected two classes, no groups, and enough rows.")
     return cells, skipped
+
+
+def real_cells(sizes: tuple[int, ...]) -> list[DataCell]:
+    """Those of the folder that FOLDLESS_DATA names, with their own labels."""
+    return [cell for cell in data_cells(Path(os.environ[VARIABLE]), sizes)[0] if cell.labels == REAL]
 
 
 def _add_sizes(path: Path, sizes: tuple[int, ...], cells: list[DataCell], skipped: list[str]) -> None:

@@ -7,12 +7,11 @@ Two hours on one core; names of parts (grid, cases, sets, others, cost) may be g
 
 from __future__ import annotations
 
-import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,8 +31,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import foldless as fl
-from foldless_studies.accuracy.cells import REAL, DataCell, data_cells
-from foldless_studies.data import VARIABLE, load, split
+from foldless_studies.accuracy.cells import DataCell, real_cells
+from foldless_studies.data import load, split
 from foldless_studies.estimators import holds
 from foldless_studies.evidence import begin_table, print_parts, print_row
 from foldless_studies.sampling import Floats, Labels, measured, source
@@ -80,8 +79,7 @@ give the same. The scaler is part of the pipeline (PLS-DA has its own); elastic 
 
 def truth(model: Any, difference: Floats) -> float | None:
     """AUC of a linear fit on new rows of two spherical normal classes; None if it ignores every column."""
-    score = model.decision_function if hasattr(model, "decision_function") else lambda X: np.ravel(model.predict(X))
-    w = score(np.eye(difference.size)) - score(np.zeros((1, difference.size)))
+    w = score(model, np.eye(difference.size)) - score(model, np.zeros((1, difference.size)))
     size = np.linalg.norm(w)
     return float(ndtr(w @ difference / size / np.sqrt(2))) if size > 0 else None
 
@@ -128,10 +126,8 @@ HEADER = "samples | truth | answer | held | error | CV5 | above 0.5"
 def grid() -> None:
     """Print all cells, and what they say together."""
     print("\n## Known truth\n\nTwo normal classes; the columns with signal put the best classifier at an AUC of")
-    print(
-        f"{ndtr(DISTANCE / np.sqrt(2)):.2f}. {SAMPLES} samples a cell, less those whose fit uses no column. Held: 90 %"
-    )
-    print("intervals that hold the truth; error: mean absolute; above 0.5: intervals that lie above chance.\n")
+    print(f"{ndtr(DISTANCE / np.sqrt(2)):.2f}. {SAMPLES} samples a cell, less those whose fit uses no column. Held:")
+    print("90 % intervals that hold the truth; error: mean absolute; above 0.5: intervals that lie above chance.\n")
     begin_table(f"classifier | rows | columns | signal | {HEADER}")
     shapes = [(N, P, k) for N, P in product((60, 100), (20, 200, 2000)) for k in dict.fromkeys((0, 5, 20, P))]
     cells = [(name, *shape) for name in MODELS for shape in shapes if feasible(name, shape[1])]
@@ -142,13 +138,10 @@ def grid() -> None:
     true, mean, _, _, cv = np.concatenate(signal).T
     _, noise, low, _, _ = np.concatenate(null).T
     inside = np.mean((covers > 0.845) & (covers < 0.985))
-    print(
-        f"\nWith signal: held in 0.85 to 0.98 of the samples in {inside:.0%} of {len(signal)} cells, {covers.min():.2f}"
-    )
-    print(
-        f"at least, {covers.mean():.3f} on average; error {np.abs(mean - true).mean() / np.abs(cv - true).mean():.3f}"
-    )
-    print(f"of CV5's. Without: mean {noise.mean():.3f}, above 0.5 in {np.mean(low > 0.5):.3f}.")
+    ratio = np.abs(mean - true).mean() / np.abs(cv - true).mean()
+    print(f"\nWith signal: held in 0.85 to 0.98 of the samples in {inside:.0%} of {len(signal)} cells,")
+    print(f"{covers.min():.2f} at least, {covers.mean():.3f} on average; error {ratio:.3f} of CV5's.")
+    print(f"Without: mean {noise.mean():.3f}, above 0.5 in {np.mean(low > 0.5):.3f}.")
 
 
 def _printed(cells: list[Any], drawn: Iterator[Floats]) -> Iterator[tuple[Any, Floats]]:
@@ -160,8 +153,6 @@ def _printed(cells: list[Any], drawn: Iterator[Floats]) -> Iterator[tuple[Any, F
 
 def _quietly(work: Any, *arguments: Any) -> Any:
     """In another process, which has its own warnings."""
-    import warnings
-
     warnings.simplefilter("ignore")
     return work(*arguments)
 
@@ -218,12 +209,6 @@ def accuracy(held: Floats, ours: Floats, theirs: Floats, true: Floats) -> tuple[
     return held.size, f"{held.mean():.3f}", f"{error:.4f}", f"{rival:.4f}", f"{error / rival:.3f}", high.sum(), there
 
 
-def usable() -> list[DataCell]:
-    """Data sets with real labels."""
-    cells, _ = data_cells(Path(os.environ[VARIABLE]), SIZES)
-    return [at for at in cells if at.labels == REAL]
-
-
 def columns(at: DataCell) -> int:
     return int(load(at.path)[0].shape[1])
 
@@ -235,16 +220,17 @@ def feasible(name: str, width: int) -> bool:
 
 def sets() -> None:
     """Print linear classifiers on real data."""
-    cells = usable()
-    count = len({at.group for at in cells})
-    print(f"\n## Real data\n\n{count} sets, {SPLITS[1]} splits each; the elastic net where there are at most {WIDEST}")
+    cells = real_cells(SIZES)
+    print(
+        f"\n## Real data\n\n{len({at.group for at in cells})} sets, {SPLITS[1]} splits each; the elastic net where there are at most {WIDEST}"
+    )
     print("columns. Held allows for the noise of the truth, the AUC of the other rows. Folds: five of them, once.\n")
     on_sets(MODELS, cells, 1)
 
 
 def others() -> None:
     """Print any other classifiers on real data, against as many fits."""
-    cells = [at for at in usable() if columns(at) <= WIDEST]
+    cells = [at for at in real_cells(SIZES) if columns(at) <= WIDEST]
     chosen = sorted({at.group for at in cells if at.n == max(SIZES)})[::2][:SETS]
     print(f"\n## Any classifier\n\n{len(chosen)} sets: {', '.join(chosen)}.")
     print(f"{SPLITS[5]} splits each; 20 refits here, 5 x 5 folds there.\n")

@@ -8,11 +8,9 @@ scikit-learn's); its time is its own. Half an hour; names of parts (development,
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 import foldless as fl
-from foldless_studies.accuracy.cells import REAL, DataCell, data_cells
-from foldless_studies.data import VARIABLE
+from foldless_studies.accuracy.cells import DataCell, real_cells
 from foldless_studies.estimators import holds
 from foldless_studies.evidence import begin_table, print_parts, print_row
 from foldless_studies.evidence.permutation import auc, drawn
@@ -51,9 +48,9 @@ def development() -> None:
     )
     print("for; error: mean absolute; below: share of the sets on which ours is smaller.\n")
     begin_table("rows | samples | held | error | nested 5 x 5 | ratio | below | bias | nested bias")
-    cells, _ = data_cells(Path(os.environ[VARIABLE]), SIZES)
+    cells = real_cells(SIZES)
     for n in SIZES:
-        units = [(cell, k) for cell in cells if cell.labels == REAL and cell.n == n for k in range(SPLITS)]
+        units = [(cell, k) for cell in cells if cell.n == n for k in range(SPLITS)]
         held, off, rival = np.array([trial(cell, k) for cell, k in units]).T
         ours, theirs = np.abs(off), np.abs(rival)
         by_set = (ours.reshape(-1, SPLITS).mean(axis=1) < theirs.reshape(-1, SPLITS).mean(axis=1)).mean()
