@@ -221,10 +221,8 @@ def feasible(name: str, width: int) -> bool:
 def sets() -> None:
     """Print linear classifiers on real data."""
     cells = real_cells(SIZES)
-    print(
-        f"\n## Real data\n\n{len({at.group for at in cells})} sets, {SPLITS[1]} splits each; the elastic net where there are at most {WIDEST}"
-    )
-    print("columns. Held allows for the noise of the truth, the AUC of the other rows. Folds: five of them, once.\n")
+    print(f"\n## Real data\n\n{len({at.group for at in cells})} sets, {SPLITS[1]} splits each; the elastic net")
+    print(f"up to {WIDEST} columns. Held allows for the noise of the truth, the AUC of the other rows. Folds: five.\n")
     on_sets(MODELS, cells, 1)
 
 
@@ -232,8 +230,7 @@ def others() -> None:
     """Print any other classifiers on real data, against as many fits."""
     cells = [at for at in real_cells(SIZES) if columns(at) <= WIDEST]
     chosen = sorted({at.group for at in cells if at.n == max(SIZES)})[::2][:SETS]
-    print(f"\n## Any classifier\n\n{len(chosen)} sets: {', '.join(chosen)}.")
-    print(f"{SPLITS[5]} splits each; 20 refits here, 5 x 5 folds there.\n")
+    print(f"\n## Any classifier\n\n{SPLITS[5]} splits each, 20 refits here, 5 x 5 folds there: {', '.join(chosen)}.\n")
     on_sets(OTHERS, [at for at in cells if at.group in chosen], 5)
 
 
