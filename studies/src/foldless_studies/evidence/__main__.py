@@ -109,7 +109,7 @@ PAGES: tuple[Made, ...] = (
         "Other classifiers on real data sets",
         f"{FOLDER} ridge: RidgeClassifier, alpha = 1; svm: LinearSVC with the squared hinge, C = 1; hinge: SVC with a "
         "linear kernel, C = 1, by refits. With their 12,000 columns as they are, LDA and L1 take hours.",
-        ("accuracy", *DATA, "--splits", "2", *SIZES, "--methods", "loo,cv5"),
+        ("accuracy", *DATA, "--splits", "8", *SIZES, "--methods", "loo,cv5"),
         variants=CLASSIFIERS,
     ),
     Study(
