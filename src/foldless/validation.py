@@ -118,7 +118,7 @@ class Validation(ShownAsCard):
 def _texts(name: str, *values: float | None) -> list[str]:
     """The cells of a line: a dash where there is no figure, both ends of the interval in one."""
     *figures, low, high = ("-" if value is None else f"{value:z.3f}" for value in values)
-    return [name, *figures, f"{low} to {high}"]
+    return [name, *figures, low if low == high == "-" else f"{low} to {high}"]
 
 
 def validate(
