@@ -31,7 +31,7 @@ SEARCHES: dict[str, tuple[Any, dict[str, Floats]]] = {
     "ridge": (RidgeClassifier(), {"alpha": STRENGTHS[::-1]}),
     "logistic": (LogisticRegression(), {"C": STRENGTHS}),
 }
-SIZES, SPLITS, SEED, LEVEL = (40, 80), 4, 24, 0.9
+SIZES, SPLITS, SEED, LEVEL = (40, 80), 12, 24, 0.9
 NULL_SAMPLES, NULL_SHAPE = 500, (40, 20)
 RACES = ((40, 20), (40, 200), (80, 50), (200, 100))
 TEXT = f"""\
