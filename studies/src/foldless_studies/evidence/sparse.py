@@ -66,7 +66,7 @@ OTHERS = {
 }
 EVERY = {**MODELS, **OTHERS}
 LEVEL, SEED, SAMPLES, CASE_SAMPLES, DISTANCE = 0.9, 2200, 100, 200, 1.45
-SIZES, SPLITS, WIDEST, SETS = (40, 80), {1: 12, 5: 8}, 1000, 12  # splits by repeats of the folds
+SIZES, SPLITS, WIDEST, SETS = (40, 80), {1: 12, 5: 6}, 1000, 12  # splits by repeats of the folds
 RACES = ((60, 20), (100, 200), (100, 2000))
 SLOW = "elastic net"  # beyond `WIDEST` columns, scikit-learn's saga takes a minute for one sample
 TEXT = """\
