@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import matplotlib.pyplot
 import numpy as np
 import pytest
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 from sklearn import metrics
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -123,19 +124,48 @@ def test_refits_of_a_linear_classifier_agree_with_the_closed_form():
 
 
 def test_what_the_curve_lends_to_few_rows_wanes_with_their_number():
-    """Expected losses and benefits: those of the rows and those of the curve, 1 - lent and lent."""
+    """Chances of the rows lead to expect a Brier score; the gap to that of the labels counts as far as it is chance."""
     X, y = drawn(60)
-    shares = []
+    moved = []
     for k in (1, 10, 60):
         many, labels = np.tile(X, (k, 1)), np.tile(y, k)
         a = fl.analyse(LogisticRegression(C=1 / k, **TIGHT).fit(many, labels), many, labels)
-        law, rows = a.calibration.law, a.measures().rows
-        of_rows, of_curve = (rows.average(brier, law.said, lent).value for lent in (0.0, 1.0))
-        assert a.brier.mean == pytest.approx((1 - law.lent) * of_rows + law.lent * of_curve)
-        assert law.said.mean() == pytest.approx(labels.mean(), abs=0.01)
-        shares.append(law.lent)
-    assert shares[0] > 0.75
-    assert shares[2] < 0.1
+        rows, q = a.measures().rows, a.calibration.law.said
+        p = rows.honest[0]
+        of_rows, of_curve = np.mean((p - labels) ** 2), np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)
+        gap, chance = of_rows - of_curve, np.sum(q * (1 - q) * (1 - 2 * p) ** 2) / labels.size**2
+        assert a.brier.mean == pytest.approx(of_curve + max(gap**2 - chance, 0.0) / gap)
+        assert q.mean() == pytest.approx(labels.mean(), abs=0.01)
+        moved.append(abs(a.brier.mean - of_rows))
+        assert 0 < moved[-1] <= np.sqrt(chance) * (1 + 1e-9)
+    assert moved[2] < moved[0]
+
+
+def test_the_brier_score_follows_the_labels_where_the_curve_is_wrong():
+    """Chances of one half for rows whose labels are known: twenty labels overrule them, one group of rows does not."""
+    y = np.arange(20) % 2 == 0
+    p = np.where(y, 0.9, 0.1)
+    rows, half = ProbableRows(y, p[None, :], p, 0.0), np.full(20, 0.5)
+    found, chance = 0.01, 0.25 * 0.8**2 / 20
+    expected = 0.41 + ((found - 0.41) ** 2 - chance) / (found - 0.41)
+    assert rows.average(brier, half).value == pytest.approx(expected)
+    assert rows.average(brier).value == pytest.approx(found)
+    together = ProbableRows(y, p[None, :], p, 0.0, groups=np.zeros(20, dtype=int))
+    assert together.average(brier, half).value == pytest.approx(0.41)
+
+
+def test_the_error_of_a_mean_is_that_of_its_units():
+    """Groups count as one row each: the error is that of their sums, the same if every row is a group of its own."""
+    rng = np.random.default_rng(3)
+    y, p = np.arange(60) % 3 == 0, rng.uniform(0.05, 0.95, 60)
+    alone, single, paired = (
+        ProbableRows(y, p[None, :], p, 0.2, groups=g) for g in (None, np.arange(60), np.arange(60) // 2)
+    )
+    assert single.average(brier).error == pytest.approx(alone.average(brier).error, rel=1e-12)
+    sums = np.add.reduceat(paired.effects((p - y) ** 2), np.arange(0, 60, 2))
+    df = max(2 * 30 / max(30 * np.sum(sums**4) / np.sum(sums**2) ** 2 - 1, 1.0), 4.0)
+    by_hand = np.sqrt(1.2 * np.sum(sums**2) * 30 / 29 * df / (df - 2))
+    assert paired.average(brier).error == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("C", [1e-10, 1e-3])
@@ -143,7 +173,7 @@ def test_a_curve_that_leaving_rows_out_has_blurred_lends_nothing(C):
     """A penalty so strong that scores differ less than rows shift when they are left out: all are treated at 0.3."""
     X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
     a = fl.analyse(LogisticRegression(C=C, **TIGHT).fit(X, y), X, y)
-    assert a.calibration.law.lent == 0
+    assert a.calibration.law.said is None
     assert a.net_benefit(0.3).mean[0] == pytest.approx(a.net_benefit(0.3).treat_all[0], abs=0.03)
 
 
@@ -246,6 +276,29 @@ def test_average_precision_is_that_of_a_large_sample(delta, ratio, share):
     curve = PrecisionRecall(curves, share)
     np.testing.assert_allclose(curve.mean(at), expected, atol=0.01)
     np.testing.assert_allclose(curve.band(at)[0], curve.mean(at), atol=1e-4)
+
+
+def test_precision_is_that_of_a_separation_around_the_one_of_the_mean_auc():
+    """Few positive rows: the law of the separation is skewed, and its own mean would flatter the precision."""
+    X, y = drawn(60, events=0.15)
+    a = fl.analyse(LogisticRegression(**TIGHT).fit(X, y), X, y)
+    effect, curves, known = a.auc.effect, a.measures().curves, (np.array([0.1]), np.ones(1))
+    moved = curves.effect
+    assert moved.expect(moved.points) == pytest.approx(np.sqrt(2) * ndtri(a.auc.mean))
+    assert effect.expect(effect.points) > moved.expect(moved.points) + 0.02
+    np.testing.assert_allclose(moved.density, effect.density)
+    flattered = average_precision(replace(curves, effect=effect), known, 0.0).mean
+    assert average_precision(curves, known, 0.0).mean < flattered - 0.005
+
+
+def test_distances_from_the_curve_have_the_quantiles_of_numpy():
+    a = analysed().calibration
+    (gaps, weights), (level, slope), rows = a.law.gaps(), regression(a.law.rows.apparent), a.law.rows.apparent
+    own = np.abs(expit(level + slope * rows.log_odds[0]) - rows.own)
+    for found, q in ((a.e50, 0.5), (a.e90, 0.9)):
+        assert found.apparent == pytest.approx(np.quantile(own, q))
+        assert found.mean == pytest.approx(weights @ np.quantile(gaps, q, axis=1))
+    assert (a.ici.apparent, a.ici.mean) == pytest.approx((own.mean(), weights @ gaps.mean(axis=1)))
 
 
 def test_precision_and_recall_agree_with_the_roc_curve():
@@ -613,7 +666,7 @@ def _compared(a, new, y):
     flagged = p >= 0.2
     return {
         "slope": (a.calibration.slope, regression(rows)[1]),
-        "intercept": (a.calibration.intercept, rows.intercept().value),
+        "intercept": (a.calibration.intercept, rows.intercept.value),
         "observed/expected": (a.calibration.oe, y.mean() / p.mean()),
         "Brier": (a.brier, metrics.brier_score_loss(y, p)),
         "log loss": (a.log_loss, metrics.log_loss(y, p)),

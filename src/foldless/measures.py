@@ -44,21 +44,21 @@ class Measures:
     @cached_property
     def brier(self) -> Measure:
         """Mean squared error of the probabilities."""
-        law, loss = self.calibration.law, probabilities.brier
-        found, apparent = self.rows.average(loss, law.said, law.lent), self.rows.apparent.average(loss)
-        return Measure.positive("Brier score", found, apparent.value, most=1.0)
+        rows, loss = self.rows, probabilities.brier
+        apparent = float(rows.weights @ loss(rows.own, rows.positive))
+        return Measure.positive("Brier score", rows.average(loss, self.calibration.law.said), apparent, most=1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
-        found, apparent = (rows.average(probabilities.log_loss) for rows in (self.rows, self.rows.apparent))
-        return Measure.positive("log loss", found, apparent.value)
+        rows, loss = self.rows, probabilities.log_loss
+        return Measure.positive("log loss", rows.average(loss), float(rows.weights @ loss(rows.own, rows.positive)))
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        law, apparent = self.rows.scaled_brier(self.brier.mean), self.rows.scaled_brier(self.brier.apparent)
-        return Measure.normal("scaled Brier", law, apparent.value, 1.0)
+        law, reference = self.rows.scaled_brier(self.brier.mean), self.rows.share * (1 - self.rows.share)
+        return Measure.normal("scaled Brier", law, 1 - self.brier.apparent / reference, 1.0)
 
     @cached_property
     def average_precision(self) -> Measure:
@@ -156,7 +156,7 @@ class NetBenefit:
     @property
     def treat_all(self) -> Floats:
         """The net benefit of a positive decision for every row."""
-        return np.asarray(self.prevalence - (1 - self.prevalence) * odds(self.thresholds))
+        return np.asarray(self.prevalence - (1 - self.prevalence) * self.thresholds / (1 - self.thresholds))
 
     @property
     def treat_none(self) -> Floats:
@@ -173,14 +173,9 @@ class NetBenefit:
         return f"NetBenefit({', '.join(parts)}{', ...' if self.thresholds.size > 5 else ''})"
 
 
-def odds(threshold: Floats) -> Floats:
-    """t / (1 - t)."""
-    return np.asarray(threshold / (1 - threshold))
-
-
 def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
     """The net benefit at one threshold: a normal law with the moments of rates and prevalence."""
-    cost, (fpr, tpr) = float(odds(np.asarray(threshold))), (post.rates.fpr, post.rates.tpr)
+    cost, fpr, tpr = threshold / (1 - threshold), post.rates.fpr, post.rates.tpr
     hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
     share, known = rows.share, rows.prevalence is not None
     spread = 0.0 if known else share * (1 - share) / rows.positive.size

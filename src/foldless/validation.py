@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from foldless.analysis import Analysis, analysed
 from foldless.computation import Options
 from foldless.errors import InputError, warn_user
 from foldless.honest.pairs import Pairs
-from foldless.measures import Measures
+from foldless.measures import Measures, net_benefit_at
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
 
@@ -182,7 +182,7 @@ def validate(
 
 def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | None, level: float) -> Validation:
     measures, labels = analysis.measures(prevalence), analysis.rows.labels
-    figures = (*_overall(analysis, measures), *_decisions(analysis, measures, threshold))
+    figures = (*_overall(analysis, measures), *_decisions(measures, threshold))
     doubts = (*measures.calibration.certain, *measures.calibration.doubts(level))
     notes = (*_few(labels.n0, labels.n1), *doubts, *analysis.notes)
     return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
@@ -227,17 +227,17 @@ def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 
 
-def _decisions(analysis: Analysis, measures: Measures, threshold: float) -> tuple[Figure, ...]:
+def _decisions(measures: Measures, threshold: float) -> tuple[Figure, ...]:
     """Rates at the threshold, on new rows and on the training rows; there NaN where they are not defined."""
-    rates, even = measures.rates_at(threshold), analysis.at(probability=threshold, prevalence=0.5).error
+    rates = measures.rates_at(threshold)
     flagged, positive, share = measures.rows.own >= threshold, measures.rows.positive, measures.rows.share
     tpr, fpr = (float(np.mean(flagged[half])) for half in (positive, ~positive))
     tp, fp, fn, tn = share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
     right, both = (
         AccuracyPosterior.of_moments(name, 1 - error.mean, error.sd)
-        for name, error in (("accuracy", rates.error), ("balanced accuracy", even))
+        for name, error in (("accuracy", rates.error), ("balanced accuracy", replace(rates.error, prevalence=0.5)))
     )
-    benefit = measures.net_benefit(threshold).measures[0]
+    benefit = net_benefit_at(rates, measures.rows, threshold)
     laws = (
         ("sensitivity", rates.sensitivity, tpr),
         ("specificity", rates.specificity, 1 - fpr),

@@ -24,9 +24,8 @@ COUNTED = 3.0  # times that the variance of log sd enters
 NORMAL_KURTOSIS = 3.0
 SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
 FAR_SHARE, FAR_SD = 0.1, 1.0  # classifiers whose R may be anything, and the spread of its log there
-CLOSE, MOST_RATIO, GRID = 0.5, 4.0, 200
+CLOSE, MOST_RATIO, STEPS = 0.5, 4.0, 60
 MOST_ROWS = 2000  # rows that are enough for the shape of the curve
-STEPS = 60
 Law = tuple[Floats, Floats]  # values and their weights
 
 
@@ -48,7 +47,9 @@ class CalibrationLaw:
         laws = [(share, mean - (v + rest) / 2, np.sqrt(v + rest)) for share, mean, v in self._log_ratio if share]
         factor = np.concatenate([np.exp(mean + spread * z) for _, mean, spread in laws])
         shares = np.concatenate([share * z_weights for share, _, _ in laws])
-        return np.multiply.outer(self.effect.ppf(p), factor) / sd, np.multiply.outer(weights, shares)
+        values = np.outer(self.effect.ppf(p), factor).ravel() / sd
+        order = np.argsort(values)
+        return values[order], np.outer(weights, shares).ravel()[order]
 
     @cached_property
     def _size(self) -> float:
@@ -56,43 +57,32 @@ class CalibrationLaw:
         n1 = np.count_nonzero(self.rows.positive)
         return float(2 / (1 / n1 + 1 / (self.rows.positive.size - n1)))
 
-    @property
-    def _weight(self) -> float:
-        return self._size / (self._size + SHRINKING_ROWS * (1 + self.rows.noise_share))
-
     @cached_property
     def _log_ratio(self) -> list[tuple[float, float, float]]:
         """Both laws of log R: share, mean and variance; classes too close or too far apart tell nothing of it."""
-        (level, slope), s, w, near = regression(self.rows), self.rows.log_odds, self._weight, RATIO_SD**2
+        (level, slope), s, near, r = regression(self.rows), self.rows.log_odds, RATIO_SD**2, 1 + self.rows.noise_share
+        w = self._size / (self._size + SHRINKING_ROWS * r)
         if self.estimate < CLOSE or not 0 < slope < np.inf:
             return [(1.0, 0.0, near * (1 - w))]
         seen = float(np.log(np.clip(slope * self._spread[0] / self.estimate, 1 / MOST_RATIO, MOST_RATIO)))
         at = self.rows.weights * _curvature(level + slope * s) / len(s)
         info = self.rows.units * float(np.sum(at * s**2) - np.sum(at * s) ** 2 / max(np.sum(at), TINY))
-        error = (1 + self.rows.noise_share) / max(slope**2 * info, TINY)  # of the log of the regression's slope
+        error = r / max(slope**2 * info, TINY)  # of the log of the regression's slope
         one, other = near + error, FAR_SD**2 + error
         far = float(expit(logit(FAR_SHARE) + (np.log(one / other) + seen**2 * (1 / one - 1 / other)) / 2))
         return [(1 - far, w * seen, near * (1 - w)), (far, FAR_SD**2 / other * seen, FAR_SD**2 / other * error)]
 
-    @cached_property
-    def lent(self) -> float:
-        """Weight of the curve beside the labels: 1 - w; 0 for refits, whose curve has any form, and where it is lost.
-
-        That is where scores separate the classes, or hardly differ beside the 2 / n.
-        """
-        s, one = self.rows.log_odds, self.rows.positive
-        mixed = s[:, one].min() < s[:, ~one].max() and self._spread[0] > 0.5 / self._size
-        return 1 - self._weight if len(s) == 1 and mixed else 0.0
-
-    @cached_property
-    def said(self) -> Floats:
-        """What the curve says of the rows, (R, N): the chance of each to be positive; 0 if nothing is lent."""
-        s = self.rows.log_odds
-        grid = np.linspace(s.min(), s.max(), GRID)
-        curves, weights = self.curve(expit(grid)) if self.lent else (np.zeros((GRID, 1)), np.ones(1))
-        return np.asarray(np.interp(s, grid, curves @ weights))
-
     @property
+    def said(self) -> Floats | None:
+        """The chance of each row, (N,), by the curve; None for refits, whose curve has any form, or if it is lost."""
+        s, one = self.rows.log_odds, self.rows.positive
+        if len(s) > 1 or s[0, one].min() >= s[0, ~one].max() or self._spread[0] <= 0.5 / self._size:
+            return None  # scores separate the classes, or hardly differ beside the 2 / n
+        some = self._thinned.log_odds[0]
+        order = np.argsort(some)
+        return np.asarray(np.interp(s[0], some[order], (self.lines[2] @ self._chances)[order]))
+
+    @cached_property
     def _spread(self) -> tuple[float, float]:
         """Standard deviation and kurtosis of the log odds within the classes."""
         s, one = self.rows.log_odds, self.rows.positive
@@ -105,19 +95,18 @@ class CalibrationLaw:
     @cached_property
     def lines(self) -> tuple[Floats, Floats, Floats]:
         """Intercepts, slopes and weights of the lines that the curve may be."""
-        values, weights = (np.ravel(each) for each in self.slope)
-        order = np.argsort(values)
+        values, weights = self.slope
         p, p_weights = unit_rule(16)
-        slopes = np.interp(p, np.cumsum(weights[order]) - weights[order] / 2, values[order])
+        slopes = np.interp(p, np.cumsum(weights) - weights / 2, values)
         z, z_weights = normal_rule(8)
         level, s = self._thinned.level(slopes), self._thinned.log_odds.ravel()
         # The error of the mean probability, on the scale of the log odds at each slope.
         own, at = _curvature(s).mean(), _curvature(level[:, None] + slopes[:, None] * s).mean(axis=1)
-        shift = np.multiply.outer(self.rows.intercept().error * np.minimum(own / np.maximum(at, TINY), MOST_RATIO), z)
+        shift = np.multiply.outer(self.rows.intercept.error * np.minimum(own / np.maximum(at, TINY), MOST_RATIO), z)
         lines = np.broadcast_arrays(level[:, None] + shift, slopes[:, None], np.multiply.outer(p_weights, z_weights))
         return lines[0].ravel(), lines[1].ravel(), lines[2].ravel()
 
-    @property
+    @cached_property
     def _thinned(self) -> ProbableRows:
         """Rows evenly spaced in each class, in the order of their probability; all unless there are many."""
         rows = self.rows
@@ -134,11 +123,15 @@ class CalibrationLaw:
         with np.errstate(divide="ignore"):
             return np.asarray(expit(a + b * logit(p)[:, None])), weights
 
+    @cached_property
+    def _chances(self) -> Floats:
+        """Chances of the rows under each line, (lines, R N)."""
+        a, b, _ = self.lines
+        return np.asarray(expit(a[:, None] + b[:, None] * self._thinned.log_odds.ravel()))
+
     def gaps(self) -> Law:
         """Distances of the curve from the probabilities of the rows: (lines, R N), and the weights of the lines."""
-        a, b, weights = self.lines
-        s = self._thinned.log_odds.ravel()
-        return np.abs(expit(a[:, None] + b[:, None] * s) - expit(s)), weights
+        return np.abs(self._chances - expit(self._thinned.log_odds.ravel())), self.lines[2]
 
 
 def _curvature(log_odds: Floats) -> Floats:
@@ -153,20 +146,15 @@ def regression(rows: ProbableRows) -> tuple[float, float]:
     if s[y].min() >= s[~y].max():
         return float("nan"), float("inf")
     centre, unit = float(s.mean()), max(float(s.std()), TINY)  # log odds may be nearly equal, or large
-    beta, A = np.zeros(2), np.column_stack([np.ones(s.size), (s - centre) / unit])
-    for _ in range(STEPS):
-        q = expit(A @ beta)
-        curvature = (A * (w * np.maximum(q * (1 - q), 1e-9))[:, None]).T @ A + 1e-12 * np.eye(2)
-        step = np.linalg.solve(curvature, A.T @ (w * (y - q)))
-        beta += step / max(1.0, float(np.abs(step).max()) / 2)
-        if np.abs(step).max() < 1e-10:
+    a, b, u = 0.0, 0.0, (s - centre) / unit
+    for _ in range(STEPS):  # Newton's
+        q = expit(a + b * u)
+        bend, off = w * np.maximum(q * (1 - q), 1e-9), w * (y - q)
+        h0, h1, h2, g0, g1 = (float(x) for x in (bend.sum(), bend @ u, bend @ (u * u), off.sum(), off @ u))
+        whole = h0 * h2 - h1 * h1 + TINY
+        da, db = (h2 * g0 - h1 * g1) / whole, (h0 * g1 - h1 * g0) / whole
+        size = max(abs(da), abs(db))
+        a, b = a + da / max(1.0, size / 2), b + db / max(1.0, size / 2)
+        if size < 1e-8:  # the next step would be its square
             break
-    return float(beta[0] - beta[1] * centre / unit), float(beta[1] / unit)
-
-
-def apparent_gaps(rows: ProbableRows) -> Floats:
-    """Distances of the in-sample calibration line from the in-sample probabilities."""
-    a, b = regression(rows)
-    if np.isinf(b):
-        return np.abs(rows.positive - rows.own)
-    return np.asarray(np.abs(expit(a + b * rows.log_odds[0]) - expit(rows.log_odds[0])))
+    return a - b * centre / unit, b / unit

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
 from foldless.checks import Bools, Floats, Ints
-from foldless.honest.statistic import clustered_square
 from foldless.laws.effect import solved
 
 LEAST_DF = 4.0
@@ -60,7 +59,7 @@ class ProbableRows:
     groups: Ints | None = None
     prevalence: float | None = None
 
-    @property
+    @cached_property
     def apparent(self) -> ProbableRows:
         """The same rows as the fit itself sees them."""
         return replace(self, honest=self.own[None, :])
@@ -87,12 +86,15 @@ class ProbableRows:
         """Log odds of the honest probabilities, (R, N)."""
         return np.asarray(np.clip(logit(np.clip(self.honest, TINY, 1.0)), -FARTHEST, FARTHEST))
 
-    def average(self, loss: Loss, said: Floats | float = 0.0, lent: float = 0.0) -> Estimate:
-        """The mean of a loss, with its standard error; chances that are `said` of the labels, (R, N), count `lent`."""
+    def average(self, loss: Loss, said: Floats | None = None) -> Estimate:
+        """The mean of a loss, with its standard error; less what is chance, given the chances `said` of the labels."""
         found = self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise=True)
-        one, zero = (loss(self.honest, np.full(self.positive.shape, label)) for label in (True, False))
-        expected = float(self.weights @ (said * one + (1 - said) * zero).mean(axis=0)) if lent else 0.0
-        return replace(found, value=(1 - lent) * found.value + lent * expected)
+        if said is None:
+            return found
+        one, zero = (self.weights * loss(self.honest[0], np.full(said.shape, label)) for label in (True, False))
+        gap = found.value - float(said @ one + (1 - said) @ zero)
+        chance = float(said * (1 - said) @ np.square(one - zero)) * said.size / self.units
+        return replace(found, value=found.value - (min(gap**2, chance) / gap if gap else 0.0))
 
     def mean_of(self, values: Floats, noise: bool) -> Estimate:
         """The mean of one value per row; `noise` if it varies with the training rows."""
@@ -107,14 +109,13 @@ class ProbableRows:
 
     def error_of(self, effects: Floats, noise: bool) -> float:
         """Standard error of a sum of effects."""
-        units = np.arange(effects.size) if self.groups is None else self.groups
-        variance = clustered_square(effects, units)
-        if variance == 0:
+        sums = effects if self.groups is None else np.bincount(self.groups, weights=effects)
+        if (unit := float(np.abs(sums).max())) == 0:
             return 0.0
-        sums = np.bincount(units, weights=effects / np.abs(effects).max())  # powers of tiny ones would vanish
-        kurtosis = sums.size * float(np.sum(sums**4)) / float(np.sum(sums**2)) ** 2
-        df = max(2 * sums.size / max(kurtosis - 1, 1.0), LEAST_DF)
-        return float(np.sqrt((1 + noise * self.noise_share) * variance * df / (df - 2)))
+        squares = np.square(sums / unit)  # powers of tiny ones would vanish
+        n, total = sums.size, float(squares.sum())
+        df = max(2 * n / max(n * float(squares @ squares) / total**2 - 1, 1.0), LEAST_DF)  # n / (kurtosis - 1)
+        return unit * float(np.sqrt((1 + noise * self.noise_share) * total * n / max(n - 1, 1) * df / (df - 2)))
 
     def scaled_brier(self, score: float) -> Estimate:
         """1 - score / (share (1 - share)), of this Brier score: 0 for the prevalence as everybody's probability."""
@@ -129,6 +130,7 @@ class ProbableRows:
         expected = float(self.weights @ p)
         return replace(self.mean_of(self.positive / o - p / expected, noise=False), value=float(np.log(o / expected)))
 
+    @cached_property
     def intercept(self) -> Estimate:
         """Calibration in the large: what has to be added to the log odds for their mean probability to be right."""
         shift = float(self.level(np.ones(1))[0])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from foldless.checks import Floats, as_probabilities
-from foldless.honest.calibration import CalibrationLaw, apparent_gaps, regression
+from foldless.honest.calibration import CalibrationLaw, regression
 from foldless.honest.probabilities import Estimate
 from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
@@ -80,7 +80,7 @@ class Calibration(ShownAsCard):
         """Slope of the log odds: 1 is right, below 1 the probabilities are too extreme; NaN if `certain`."""
         if self.certain:
             return Measure.normal("calibration slope", UNDEFINED, np.nan)
-        return Measure.of("calibration slope", *self.law.slope, regression(self.law.rows.apparent)[1])
+        return Measure.of("calibration slope", *self.law.slope, self._apparent[1])
 
     @cached_property
     def intercept(self) -> Measure:
@@ -88,37 +88,40 @@ class Calibration(ShownAsCard):
         if self.certain:
             return Measure.normal("calibration intercept", UNDEFINED, np.nan)
         rows = self.law.rows
-        return Measure.normal("calibration intercept", rows.intercept(), rows.apparent.intercept().value)
+        return Measure.normal("calibration intercept", rows.intercept, float(rows.apparent.level(np.ones(1))[0]))
 
     @cached_property
     def oe(self) -> Measure:
         """Observed over expected number of positive rows."""
-        ratio, apparent = (each.log_observed_by_expected() for each in (self.law.rows, self.law.rows.apparent))
-        law = Measure.normal("observed/expected", ratio, np.nan)
-        return Measure.of("observed/expected", np.exp(law.values), law.weights, np.exp(apparent.value))
+        rows, name = self.law.rows, "observed/expected"
+        law = Measure.normal(name, rows.log_observed_by_expected(), np.nan)
+        return Measure.of(name, np.exp(law.values), law.weights, rows.share / float(rows.weights @ rows.own))
 
     @cached_property
-    def _gaps(self) -> tuple[Floats, Floats, Floats]:
-        return *self.law.gaps(), apparent_gaps(self.law.rows.apparent)
-
-    def _gap(self, name: str, figure: Callable[..., Any]) -> Measure:
-        gaps, weights, apparent = self._gaps
-        return Measure.of(name, figure(gaps, axis=-1), weights, figure(apparent, axis=-1))
+    def _apparent(self) -> tuple[float, float]:
+        return regression(self.law.rows.apparent)
 
     @cached_property
+    def _gaps(self) -> tuple[Measure, ...]:
+        (gaps, weights), (a, b), rows = self.law.gaps(), self._apparent, self.law.rows.apparent
+        line = rows.positive if np.isinf(b) else expit(a + b * rows.log_odds[0])
+        found, own = _figures(gaps), _figures(np.abs(line - rows.own))
+        return tuple(Measure.of(n, v, weights, a) for n, v, a in zip(("ICI", "E50", "E90"), found, own, strict=True))
+
+    @property
     def ici(self) -> Measure:
         """Integrated calibration index: the mean distance of the curve from the predicted probabilities."""
-        return self._gap("ICI", np.mean)
+        return self._gaps[0]
 
-    @cached_property
+    @property
     def e50(self) -> Measure:
         """The median of that distance."""
-        return self._gap("E50", np.median)
+        return self._gaps[1]
 
-    @cached_property
+    @property
     def e90(self) -> Measure:
         """Its ninth decile."""
-        return self._gap("E90", partial(np.quantile, q=0.9))
+        return self._gaps[2]
 
     def doubts(self, level: float = 0.95) -> tuple[str, ...]:
         """Where probabilities are no risks, beyond doubt and by more than a fifth."""
@@ -147,3 +150,10 @@ class Calibration(ShownAsCard):
             f"Calibration(slope {self.slope.mean:.2f} [{low:.2f}, {high:.2f}], intercept {self.intercept.mean:.2f}, "
             f"observed/expected {self.oe.mean:.2f}, method={self.method!r})"
         )
+
+
+def _figures(gaps: Floats) -> tuple[Floats, ...]:
+    """Mean, median and ninth decile along the last axis; in a third of the time of `np.quantile`."""
+    ordered, at = np.sort(gaps, axis=-1), np.array([0.5, 0.9]) * (gaps.shape[-1] - 1)
+    low, high = (ordered[..., end(at).astype(np.intp)] for end in (np.floor, np.ceil))
+    return gaps.mean(axis=-1), *np.moveaxis(low + at % 1 * (high - low), -1, 0)

@@ -59,10 +59,11 @@ class SeparateScales(RatePair):
 
     def probability(self, a: float, b: float, c: float) -> float:
         """The cdf of the wider rate, averaged over quantiles of the narrower."""
-        sd0, sd1 = self._sds
-        if abs(a) * sd0 >= abs(b) * sd1:
-            return _average_cdf(self.fpr, self._quantiles[1], a, b, c)
-        return _average_cdf(self.tpr, self._quantiles[0], b, a, c)
+        (sd0, sd1), wide, narrow = self._sds, self.fpr, self._quantiles[1]
+        if abs(a) * sd0 < abs(b) * sd1:
+            wide, narrow, a, b = self.tpr, self._quantiles[0], b, a
+        below = wide.cdf(_bound(a, c - b * narrow))
+        return float(unit_rule(NODES)[1] @ (below if a > 0 else 1 - below))
 
     def nodes(self) -> tuple[Floats, Floats, Floats]:
         """The product of both quantile rules."""
@@ -80,25 +81,14 @@ class SeparateScales(RatePair):
         return self.fpr.sd_probability(1.0), self.tpr.sd_probability(1.0)
 
 
-def _average_cdf(wide: StudentEffect, narrow: Floats, a: float, b: float, c: float) -> float:
-    """P(a Phi(wide) + b narrow <= c), `narrow` on its quantile nodes."""
-    _, weights = unit_rule(NODES)
-    below = wide.cdf(_bound(a, c - b * narrow))
-    return float(weights @ (below if a > 0 else 1 - below))
-
-
 class SharedScale(RatePair):
     """Both classes have the same spread, so both distances share its uncertainty R: x = loc R + spread Z."""
 
     def probability(self, a: float, b: float, c: float) -> float:
         """Given R, the two rates are independent and normal on the probit scale."""
-        if abs(a) * _conditional_sd(self.fpr) >= abs(b) * _conditional_sd(self.tpr):
-            return self._given_scale(self.fpr, self.tpr, a, b, c)
-        return self._given_scale(self.tpr, self.fpr, b, a, c)
-
-    def _given_scale(self, wide: StudentEffect, narrow: StudentEffect, a: float, b: float, c: float) -> float:
-        r, weights = self._scale_nodes
-        z, z_weights = _hermite()
+        wide, narrow, (r, weights), (z, z_weights) = self.fpr, self.tpr, self._scale_nodes, _hermite()
+        if abs(a) * _conditional_sd(wide) < abs(b) * _conditional_sd(narrow):
+            wide, narrow, a, b = narrow, wide, b, a
         rate = ndtr(narrow.loc * r[:, None] + narrow.spread * z)
         below = ndtr((_bound(a, c - b * rate) - wide.loc * r[:, None]) / wide.spread)
         return float(weights @ ((below if a > 0 else 1 - below) @ z_weights))

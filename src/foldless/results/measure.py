@@ -39,9 +39,9 @@ class Measure(ShownAsCard, WithQuantiles):
 
     @classmethod
     def of(cls, name: str, values: Any, weights: Any, apparent: float) -> Measure:
-        """From values and weights of any shape and in any order."""
-        flat, each = np.ravel(values), np.ravel(np.broadcast_to(weights, np.shape(values)))
-        order = np.argsort(flat, kind="stable")
+        """From values and weights of the same shape, in any order."""
+        flat, each = np.ravel(values), np.ravel(weights)
+        order = np.argsort(flat)
         return cls(name, flat[order], each[order] / each.sum(), float(apparent))
 
     @classmethod
@@ -51,7 +51,7 @@ class Measure(ShownAsCard, WithQuantiles):
         values = estimate.value + estimate.error * z
         for _ in range(ROUNDS if values[-1] > most else 0):
             values += estimate.value - weights @ np.minimum(values, most)
-        return cls.of(name, np.minimum(values, most), weights, apparent)
+        return cls(name, np.minimum(values, most), weights, apparent)
 
     @classmethod
     def positive(cls, name: str, estimate: Estimate, apparent: float, most: float = np.inf) -> Measure:
@@ -62,7 +62,7 @@ class Measure(ShownAsCard, WithQuantiles):
         values = estimate.value * relative / (weights @ relative)
         for _ in range(ROUNDS if values[-1] > most else 0):
             values *= estimate.value / (weights @ np.minimum(values, most))
-        return cls.of(name, np.minimum(values, most), weights, apparent)
+        return cls(name, np.minimum(values, most), weights, apparent)
 
     @property
     def mean(self) -> float:

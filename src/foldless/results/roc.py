@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import fdtri, ndtr, ndtri
 from foldless.checks import Bools, Floats, as_number, as_probabilities
 from foldless.errors import InputError
 from foldless.honest.probabilities import normal_rule, unit_rule
-from foldless.laws.effect import Effect, GridEffect, bisected
+from foldless.laws.effect import SQRT2, Effect, GridEffect, bisected, effect_of
 from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 
@@ -67,10 +67,15 @@ class BinormalCurves:
 
     @classmethod
     def nearly_equal(cls, effect: GridEffect, v0: float, v1: float, df0: float, df1: float) -> BinormalCurves:
-        """The same with a prior, log beta ~ N(0, SPREAD^2): a wide law of beta flatters the precision of few rows."""
+        """The same, with a prior log beta ~ N(0, SPREAD^2), and delta around that of the mean AUC.
+
+        Else few rows flatter the precision: their law of beta is wide, and the mean of delta is above that of the AUC.
+        """
         (z, weights), error = normal_rule(12), (1 / df0 + 1 / df1) / 2
         kept = SPREAD**2 / (SPREAD**2 + error)
-        return cls(effect, np.exp(kept * np.log(v0 / v1) / 2 + np.sqrt(kept * error) * z), weights)
+        off = effect_of(effect.mean_probability(SQRT2), SQRT2) - effect.expect(effect.points)
+        beta = np.exp(kept * np.log(v0 / v1) / 2 + np.sqrt(kept * error) * z)
+        return cls(replace(effect, points=effect.points + off), beta, weights)
 
     @property
     def _stretch(self) -> Floats:
@@ -263,5 +268,6 @@ def average_precision(curves: BinormalCurves, prevalences: tuple[Floats, Floats]
     """The area under the precision-recall curve; `prevalences` are nodes and weights."""
     u, recall_weights = unit_rule(NODES)
     (shares, share_weights), (rates, weights) = prevalences, _rates(curves, u)
-    areas = [recall_weights @ PrecisionRecall(curves, float(share))._from_rate(u[:, None], rates) for share in shares]
+    by_recall = rates / u[:, None]
+    areas = [recall_weights @ (1 / (1 + (1 - share) / share * by_recall)) for share in shares]
     return Measure.of("average precision", areas, np.multiply.outer(share_weights, weights), apparent)
