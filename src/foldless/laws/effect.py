@@ -50,7 +50,7 @@ def bisected(is_below: Callable[[Floats], Any], low: Any, high: Any, halvings: i
 
 
 HALVINGS = 90
-NEWTON_STEPS, SETTLED, ROUNDING = 12, 1e-10, 4e-15  # the error of a settled step is its square
+NEWTON_STEPS, SETTLED, ROUNDING = 12, 1e-7, 4e-15  # the error of a settled step is its square
 
 
 def solved(excess: Callable[[Floats], tuple[Floats, Floats]], start: Floats, low: Floats, high: Floats) -> Floats:

@@ -198,7 +198,7 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
 
 # ---- The precision-recall curve and its area.
 
-NODES = 40
+NODES = 24
 REACH = 40.0  # probits beyond which a rate is 0 or 1
 
 
