@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,15 @@ def test_every_answer_comes_from_the_refits(rows, forest):
     assert "refitted 20 times" in forest.notes[0]
     assert forest.warnings == ()
     assert forest.auc.n0 == forest.auc.n1 == 40
+
+
+@pytest.mark.parametrize("model", [FOREST, SGDClassifier("modified_huber", random_state=0), LogisticRegression()])
+def test_an_analysis_that_was_asked_for_probabilities_can_be_pickled(rows, model):
+    """The function from scores to probabilities travels with the analysis."""
+    X, y = rows
+    asked = fl.analyse(clone(model).fit(X, y), X, y, method="refit" if model is FOREST else "auto")
+    brier = asked.brier.mean
+    assert pickle.loads(pickle.dumps(asked)).brier.mean == brier
 
 
 def test_single_questions_agree_with_the_analysis(rows, forest):
@@ -267,7 +277,7 @@ def test_a_report_on_a_forest(forest):
     assert s["auc"]["method"] == "refit"
     assert "skipped" in s["features"]
     assert "skipped" in s["learning_curve"]
-    assert "skipped" in s["comparison"]["paper"]
+    assert s["comparison"]["paper"] == {"skipped": "Not possible here: it is for linear classifiers."}
     assert "auc" in s["comparison"]["cross_validation"]
     assert "was refitted 20 times to four fifths" in s["methods"]["text"]
     assert "linear" not in s["methods"]["text"].partition("foldless")[0]

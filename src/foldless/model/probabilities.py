@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,13 @@ class Link:
 
     probability: Callable[[Any], Any]
     decision: Callable[[Any], Any]
+
+    def __reduce__(self) -> Any:  # by its number: functions without a name cannot be pickled
+        return _link, (LINKS.index(self),)
+
+
+def _link(number: int) -> Link:
+    return LINKS[number]
 
 
 SAME = Link(lambda p: p, lambda p: p)  # scores that are probabilities already
@@ -86,7 +94,7 @@ def _shares(scores: Floats) -> Floats:
 
 
 # Rows may be ranked by their probabilities: these stay.
-CLASS_LINKS: tuple[ClassLink, ...] = (np.asarray, lambda scores: np.asarray(softmax(scores, axis=0)), _shares)
+CLASS_LINKS: tuple[ClassLink, ...] = (np.asarray, partial(softmax, axis=0), _shares)
 
 
 def class_link_of(estimator: Any, X: Any, scores: Floats) -> ClassLink:

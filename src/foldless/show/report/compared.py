@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from foldless import checks, words
 from foldless.baselines.folds import cv_auc
 from foldless.errors import FoldlessError
 from foldless.honest.penalties import final_classifier, is_strength, l2_strength
+from foldless.model.pullback import NotLinear
 from foldless.show import style
 from foldless.show.report import page
 from foldless.show.report.parts import Case, Part
@@ -20,7 +20,6 @@ from foldless.show.search import SearchDisplay, candidates_of
 # ---- The answer compared with 5-fold cross-validation and the paper's estimator.
 
 FOLDS = 5
-REASON_LETTERS = 300
 ROW_NAMES = {"foldless": "foldless", "cross_validation": f"{FOLDS}-fold CV", "paper": "the paper's, in-sample"}
 
 
@@ -44,7 +43,8 @@ def _row(auc: float, interval: tuple[float, float], **more: Any) -> dict[str, An
 
 
 def _impossible(err: Exception) -> dict[str, str]:
-    return {"skipped": f"Not possible here: {shorten(str(err), REASON_LETTERS)}"}
+    reason = "it is for linear classifiers" if isinstance(err, NotLinear) else str(err).rstrip(".")
+    return {"skipped": f"Not possible here: {reason}."}
 
 
 def _cross_validated(case: Case) -> dict[str, Any]:
@@ -200,9 +200,7 @@ def _advice(content: dict[str, Any]) -> str:
         return f"The present {now} could not be judged; of {count} values, {brief} = {best['value']:g} is best."
     gain = best["auc"] - present["auc"]
     if gain < LEAST_GAIN:
-        most = (
-            "" if best["value"] == present["value"] else f" (that of {brief} = {best['value']:g} is {gain:.4f} higher)"
-        )
+        most = "" if best is present else f" (that of {brief} = {best['value']:g} is {gain:.4f} higher)"
         return (
             f"No: of {count} values from its thousandth to its thousandfold, none has an AUC that exceeds that of the "
             f"present {now} by {LEAST_GAIN:g}{most}."
