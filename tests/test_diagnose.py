@@ -23,6 +23,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
 
 import foldless as fl
 from data import alternating, shuffled
@@ -342,6 +343,29 @@ def test_fits_that_are_not_of_these_rows():
     assert cosine < 0.99
 
 
+FORGOTTEN = {
+    "balanced classes": lambda y: compute_sample_weight("balanced", y),
+    "the other class": lambda y: np.where(y == 1, 1.0, 3.0),
+    "every row fifty times": lambda y: np.full(y.size, 50.0),
+}
+
+
+@pytest.mark.parametrize("P", [1, 8])
+@pytest.mark.parametrize("weights", FORGOTTEN)
+def test_sample_weights_that_were_forgotten(weights, P):
+    """They hardly turn the weights but move the threshold: the rates are those of the user's fit, and it is told."""
+    X, y = shuffled(np.arange(160) % 4 == 0, P, shift=[1.0] + [0.0] * (P - 1), seed=3)
+    weight = FORGOTTEN[weights](y)
+    model = LogisticRegression(C=0.02).fit(X, y, sample_weight=weight)
+    told, forgot = fl.analyse(model, X, y, sample_weight=weight), fl.analyse(model, X, y)
+    rates = [(a.error().sensitivity.mean, a.error().specificity.mean) for a in (told, forgot)]
+    np.testing.assert_allclose(*rates, atol=0.05)
+    assert told.verdict == "trust"
+    assert forgot.verdict == "caution"
+    assert forgot.findings[0].name == "fit"
+    assert any("sample_weight" in str(warning) for warning in forgot.warnings)
+
+
 def test_no_penalty_on_separable_rows():
     """Where auc_posterior refuses, the diagnosis says why, and still looks at the data."""
     X, y = leaked(0)
@@ -364,19 +388,6 @@ def test_bare_weights_the_wrong_way_round():
     assert "worse than chance" in found.flagged
     assert found.find("worse than chance").value == fl.honest_scores(-w, X, y).pair_auc < 0.4
     assert "worse than chance" not in fl.diagnose(w, X, y).flagged
-
-
-def test_the_in_sample_answer_is_told_where_it_is_far_off():
-    """60 rows, 40 columns, no signal: both priors, with the numbers of auc_posterior."""
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((60, 40)), np.arange(60) % 2
-    model = LogisticRegression().fit(X, y)
-    finding = fl.diagnose(model, X, y).find("in-sample answer")
-    for prior in (fl.Prior.paper(), fl.Prior.improper()):
-        with pytest.warns(fl.OptimismWarning):
-            value = fl.auc_posterior(model, X, y, method="in-sample", prior=prior).mean
-        assert f"{value:.3f} with {prior!r}" in finding.text
-    assert finding.severity == "info"
 
 
 def test_what_it_is_asked_about_is_what_auc_posterior_says():

@@ -292,8 +292,7 @@ def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[Fold
         for warning in warnings
         if isinstance(warning, OptimismWarning)
     )
-    others = (finding for finding in diagnosis.findings if finding.name != "in-sample answer")
-    return replace(diagnosis, auc=auc, findings=(*optimistic, *others))
+    return replace(diagnosis, auc=auc, findings=(*optimistic, *diagnosis.findings))
 
 
 # ---- making an analysis

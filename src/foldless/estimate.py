@@ -191,9 +191,9 @@ def diagnose(
     """Reasons to doubt the answer of `auc_posterior`, each with its number and what to do about it.
 
     The checks cover honest scores (unequal variances, outliers that move the answer, perfect order, few rows), the
-    training (steps that saw y, early stops, stand-ins, the in-sample answer), columns (one that gives the label away,
-    heavy tails, columns chosen with y, more columns than rows) and rows (exact and near copies, similar neighbours in
-    the file), and how far refits agree, where there are any.
+    training (steps that saw y, early stops, forgotten sample weights, stand-ins), columns (one that gives the label
+    away, heavy tails, columns chosen with y, more columns than rows) and rows (exact and near copies, similar
+    neighbours in the file), and how far refits agree, where there are any.
 
     Rows of one subject that are neither adjacent nor nearly equal look independent: "trust" means that no problem was
     found, not that there is none. If you know of groups, pass them.

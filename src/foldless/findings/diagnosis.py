@@ -10,7 +10,7 @@ from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, label_column, leak, many_columns
 from foldless.findings.finding import Diagnosis, Finding, present
-from foldless.findings.fit import fit_findings, in_sample_answer, saw_y
+from foldless.findings.fit import fit_findings, saw_y
 from foldless.findings.naming import Names, steps_before_y
 from foldless.findings.rows import Copies, copies_finding, find_copies, neighbours_alike
 from foldless.findings.scores import agreement, auc_of, few_groups, few_rows, few_to_split, score_findings
@@ -46,7 +46,7 @@ def diagnosis_of_two(
     if loo is not None:
         auc = auc_of(loo, view.labels.n0, view.labels.n1)
         kept = tuple(note for note in view.notes if note in loo.notes)  # all but that on a search that was followed
-        about_fit = (*fit_findings(kept, loo.removed.provenance), in_sample_answer(view, auc))
+        about_fit = fit_findings(kept, loo.removed.provenance)
         about_scores = score_findings(loo, auc, names, sketch)
     findings = (
         *about_fit,

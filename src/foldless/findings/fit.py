@@ -1,18 +1,10 @@
-"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in objective, the in-sample answer."""
+"""Checks of the training: steps that saw y, a fit that stopped early, a stand-in objective."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from foldless.errors import PriorError
 from foldless.findings.finding import Finding, present
-from foldless.honest import in_sample
 from foldless.honest.optimum import RESEMBLES
 from foldless.honest.removal import MATERIAL, Provenance
-from foldless.laws.effect import SQRT2
-from foldless.laws.prior import Prior
-from foldless.model.view import LinearView
-from foldless.results.auc import AUCPosterior
 
 
 def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Finding, ...]:
@@ -23,9 +15,7 @@ def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Findin
 def saw_y(note: str) -> Finding:
     """From a note of a view: a step or a search that looked at y, or a step that may have."""
     if "chose among candidates" in note:
-        advice = (
-            "The answer is a little too good. Ask with method='refit'; a search over one L2 penalty needs no refits."
-        )
+        advice = "The answer is a little too good. Ask with method='refit'; a search over one L2 penalty needs none."
         return Finding("search", "caution", note, advice, 1.0)
     if "saw y" in note:
         advice = "This is accounted for: the columns that it dropped take part with weight zero."
@@ -40,13 +30,14 @@ def saw_y(note: str) -> Finding:
 def stopped_early(provenance: Provenance) -> Finding | None:
     """Weights that are not those of the training objective on these rows."""
     cosine = provenance.direction_cosine
-    if cosine >= MATERIAL:
+    if cosine >= MATERIAL and not provenance.off_scale:
         return None
+    other = ", but their scores lie elsewhere" if provenance.off_scale else ""
     return Finding(
         "fit",
         "caution" if cosine >= RESEMBLES else "severe",
         f"the weights are not at the optimum of their training objective on these rows: they and the weights that were "
-        f"judged in their place agree by {cosine:.2f} (cosine; 1 is the same direction).",
+        f"judged in their place agree by {cosine:.2f} (cosine; 1 is the same direction){other}.",
         "Pass X, y and sample_weight as they were given to fit. If they are, fit again with a smaller tol and a larger "
         "max_iter, or judge rows that were not used in the fit with auc_posterior_from_scores.",
         cosine,
@@ -78,23 +69,4 @@ def stand_in(provenance: Provenance) -> Finding | None:
         f"training (they agree by {match:.2f}; 1 is the same direction).{off if match < CLOSE else ''}",
         WAYS_OUT,
         match,
-    )
-
-
-def in_sample_answer(view: LinearView, auc: AUCPosterior) -> Finding | None:
-    """The in-sample answers under two priors, where they are far from the honest one."""
-    answers = {}
-    for prior in (Prior.paper(), Prior.improper()):
-        with suppress(PriorError):  # no proper posterior with so many columns
-            answers[repr(prior)] = float(in_sample.separation(view, prior).mean_probability(SQRT2))
-    far = max(answers.values(), key=lambda a: abs(a - auc.mean))
-    if abs(far - auc.mean) < max(0.05, 2 * auc.sd):
-        return None
-    listing = ", ".join(f"{value:.3f} with {name}" for name, value in answers.items())
-    return Finding(
-        "in-sample answer",
-        "info",
-        f"the in-sample method would give {listing}, against {auc.mean:.3f} here.",
-        "The difference is due to the prior and to overfitting: do not use method='in-sample' on these rows.",
-        far - auc.mean,
     )

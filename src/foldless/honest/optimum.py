@@ -27,6 +27,8 @@ CHEAP = 1e6  # up to this many multiplications, the Hessian is recomputed for ev
 # Newton steps with a fixed Hessian: most steps, longest step, step that ends them, and largest change of curvatures.
 KEPT_STEPS, SHORT, NEGLIGIBLE, CHANGED = 4, 0.1, 1e-3, 0.01
 MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
+# Standard deviations between the thresholds, and ratio of spreads, that no early stop reached in 181 fits of 20 sets.
+SHIFTED, WIDER = 0.1, 1.3
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
 
 
@@ -43,10 +45,21 @@ class Optimum:
     residual: float  # ... and of `point`
     direction_cosine: float  # mean of the cosines between the two in weight space and in score space
     penalty_factor: float = 1.0  # how much stronger the penalty is at `point` than in the user's objective
+    fitted: Floats | None = None  # scores of the user's fit where that is not `point`
 
     @property
     def polished(self) -> bool:
         return self.residual_before > CONVERGED
+
+    @property
+    def off_scale(self) -> bool:
+        """Whether the user's scores lie elsewhere than those of `point`, or spread wider; early stops do neither."""
+        if self.fitted is None:
+            return False
+        about = self.point.scores - self.point.scores.mean()
+        slope = float(about @ self.fitted) / max(float(about @ about), np.finfo(float).tiny)
+        level, spread = float(self.fitted.mean() - slope * self.point.scores.mean()), float(np.std(self.fitted))
+        return abs(level) > SHIFTED * spread or spread > WIDER * float(np.std(about))
 
 
 def optimum(objective: Objective, design: Design | None = None) -> tuple[Design, Optimum]:
@@ -66,7 +79,7 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
         near = _with_kept_curvature(objective, design, start, curvature)
         if near is not None:
             left = residual(objective, design, *near)
-            return design, Optimum(*near, before, left, match_of_fit(objective, start, near[0]))
+            return design, Optimum(*near, before, left, match_of_fit(objective, start, near[0]), fitted=start.scores)
     point, curvature = _descended(objective, design, start, curvature)
     after = residual(objective, design, point, curvature)
     if objective.lam == 0 and not after <= CONVERGED:
@@ -74,7 +87,7 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
             f"{objective.name} has no finite optimum on these rows (they are separable, or nearly): "
             f"fit with a penalty, or drop columns."
         )
-    return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point))
+    return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point), fitted=start.scores)
 
 
 def _with_kept_curvature(

@@ -300,11 +300,12 @@ class Provenance:
     direction_cosine: float = 1.0  # agreement of the user's direction with the polished one; 1 if not polished
     match: float = 1.0  # agreement of the user's direction with the surrogate's; 1 where the objective is known
     notes: tuple[str, ...] = ()  # what a reader of the result has to know
+    off_scale: bool = False  # whether the user's scores lie elsewhere, though they point nearly the same way
 
     @property
     def strain(self) -> str | None:
         """The note that deserves a warning: the results are those of a classifier other than the user's."""
-        return self.notes[0] if self.direction_cosine < MATERIAL else None
+        return self.notes[0] if self.off_scale or self.direction_cosine < MATERIAL else None
 
     def details(self) -> dict[str, Any]:
         """Figures for the summary of a result."""

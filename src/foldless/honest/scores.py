@@ -12,7 +12,7 @@ from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
-from foldless.honest.optimum import Optimum, fitted_point, nearest_on_path, optimum
+from foldless.honest.optimum import Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
@@ -65,15 +65,16 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     problem = problem_at(view.labels.positive, objective, design, best)
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
-    notes = _on_fit(best) + on_given_scales(objective) + kept
-    removed = removed_from(problem, rows, codes, provenance_at(objective.name, best, notes))
-    if best.penalty_factor == 1:
+    notes = (*_on_fit(best, plain.off_scale), *on_given_scales(objective), *kept)
+    provenance = replace(provenance_at(objective.name, best, notes), off_scale=plain.off_scale)
+    removed = removed_from(problem, rows, codes, provenance)
+    if plain.fitted is None or (best.penalty_factor == 1 and not plain.off_scale):
         return removed
-    return on_scale_of(fitted_point(objective, design).scores, removed)
+    return on_scale_of(plain.fitted, removed)
 
 
 def on_scale_of(fitted: Floats, removed: Removed) -> Removed:
-    """Honest scores at a stronger penalty, on the scale of the user's fit: order and AUC stay, thresholds count there.
+    """Honest scores of another fit, on the scale of the user's: order and AUC stay, thresholds count there.
 
     The scores in the sample, which both fits have, tell the scale and the intercept.
     """
@@ -131,10 +132,16 @@ def on_convergence(cosine: float, used: str) -> tuple[str, ...]:
     )
 
 
-def _on_fit(solution: Optimum) -> tuple[str, ...]:
-    factor = solution.penalty_factor
+def _on_fit(solution: Optimum, off_scale: bool) -> tuple[str, ...]:
+    factor, cosine = solution.penalty_factor, solution.direction_cosine
     used = "that optimum" if factor == 1 else f"the optimum at {factor:.2g} x the penalty"
-    return on_convergence(solution.direction_cosine, used) if solution.polished else ()
+    if off_scale and cosine >= MATERIAL:
+        return (
+            f"the weights point nearly the way of the optimum of their training objective (cosine {cosine:.3f}), but "
+            f"the scores lie elsewhere: if fit was given sample_weight, pass it here as well. The figures are those of "
+            f"{used}, on the scale of your scores.",
+        )
+    return on_convergence(cosine, used) if solution.polished else ()
 
 
 def on_given_scales(objective: Objective) -> tuple[str, ...]:
