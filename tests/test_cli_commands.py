@@ -330,6 +330,15 @@ def test_search_in_words(csv):
     assert "optimism of the choice" in said
 
 
+def test_search_promises_what_is_left_without_the_luck_of_the_choice(csv):
+    words = ("search", csv, "--target", "y", "--Cs", "0.001,0.1,10")
+    found = answered(*words)
+    assert found["auc_without_optimism"] == found["auc"] - found["optimism"] < found["auc"]
+    expected = f"an AUC of about {found['auc_without_optimism']:.3f} on new rows: {found['auc']:.3f} (95 % interval "
+    assert expected in run(*words).stdout
+    assert f", less {found['optimism']:.3f} for the luck of the choice." in run(*words).stdout
+
+
 def test_search_of_one_value(csv):
     assert run("search", csv, "--target", "y", "--Cs", "1").stdout.startswith("One value of C was tried, 1, so")
 

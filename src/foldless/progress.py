@@ -61,4 +61,6 @@ def _rich_bar() -> Any:
         from rich.progress import Progress as RichProgress
     except ImportError:
         return None
-    return RichProgress(console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    console.quiet = not (console.is_interactive or console.is_jupyter)  # a file gets no bar, nor its empty line
+    return RichProgress(console=console, transient=True)

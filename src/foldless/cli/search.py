@@ -119,6 +119,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
         "low": low,
         "high": high,
         "optimism": search.optimism_,
+        "auc_without_optimism": best.mean - (search.optimism_ if rule == "best" else 0.0),  # of the largest mean
         "method": best.method,
         **request.doubts(analysis, warned, best.notes),
     }
@@ -126,8 +127,7 @@ def answer(request: Request, values: list[float], rule: str) -> tuple[dict[str, 
 
 
 def _candidates(search: Any, name: str) -> list[dict[str, Any]]:
-    rows = search.results_
-    columns = zip(rows["params"], rows["mean"], rows["lower"], rows["upper"], rows["rank"], strict=True)
+    columns = zip(*(search.results_[key] for key in ("params", "mean", "lower", "upper", "rank")), strict=True)
     return [
         {"value": params[name], "auc": float(mean), "low": float(low), "high": float(high), "rank": int(rank)}
         for params, mean, low, high, rank in columns
@@ -156,18 +156,18 @@ def _sentence(result: dict[str, Any]) -> str:
     tried = f"Of {count} values of {parameter}, {chosen} is chosen" if count > 1 else (
         f"One value of {parameter} was tried, {chosen}, so there was nothing to choose"
     )  # fmt: skip
+    area, expected = (words.rate(result[name]) for name in ("auc", "auc_without_optimism"))
+    luck = "" if area == expected else f", less {result['optimism']:.3f} for the luck of the choice"
     return (
-        f"{tried}: trained on all {result['n_rows']} rows, it "
-        f"can be expected to have {what} of about {words.rate(result['auc'])} on new rows ({words.interval(result)})."
+        f"{tried}: trained on all {result['n_rows']} rows, it can be expected to have {what} of about {expected} on "
+        f"new rows{luck and f': {area}'} ({words.interval(result)}){luck}."
     )
 
 
 def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
-    corrected = result["auc"] - result["optimism"]
-    rows = ", ".join(f"{int(np.sum(request.y == label))} '{label}'" for label in request.classes)
     return {
-        "optimism of the choice": f"{result['optimism']:.3f}   ({corrected:.3f} without it)",
-        "rows": rows,
+        "optimism of the choice": f"{result['optimism']:.3f}",
+        "rows": ", ".join(f"{int(np.sum(request.y == label))} '{label}'" for label in request.classes),
         "classifier": f"{CLASSIFIERS[request.options.model].title}; {request.columns_words}",
         "method": result["method"],
         **request.table_facts(),
