@@ -131,6 +131,15 @@ def test_sparsified_coefficients_and_sparse_input():
         assert_same_scores(view, fitted.decision_function(S))
 
 
+@pytest.mark.parametrize("kind", [sp.coo_matrix, sp.bsr_matrix])
+def test_sparse_tables_whose_rows_cannot_be_taken(kind):
+    """Of more rows than are compared: they were said not to be what fit had been given."""
+    rows = np.random.default_rng(0).standard_normal((200, 3)) * [[1, 0, 1]]
+    y = np.arange(200) % 2
+    fitted = LogisticRegression().fit(kind(rows), y)
+    assert_same_scores(take_apart(fitted, kind(rows), y), fitted.decision_function(rows))
+
+
 def test_float32_is_kept():
     X32 = X.astype(np.float32)
     fitted = make_pipeline(StandardScaler(), LogisticRegression()).fit(X32, Y)

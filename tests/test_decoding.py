@@ -315,7 +315,7 @@ def test_result_shows_itself():
     times = np.round(np.arange(8) * 0.1 - 0.2, 1)
     decoding = fl.decode(RidgeClassifier(), X, y, n_permutations=99, times=times, generalise=True)
     assert decoding.spans() == [(0.2, 0.5)]
-    assert "p <= 0.05 at 4" in repr(decoding)
+    assert "p <= 0.05 at 4 of them" in repr(decoding)
     assert "0.2 to 0.5" in decoding._repr_html_()
     frame = decoding.to_frame(0.9)
     assert frame.index.tolist() == times.tolist()

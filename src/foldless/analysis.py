@@ -287,11 +287,8 @@ class Analysis(Computation):
 def _with_optimism(diagnosis: Diagnosis, auc: AUCPosterior, warnings: tuple[FoldlessWarning, ...]) -> Diagnosis:
     """The diagnosis of an in-sample answer, whose optimism is the worst finding."""
     advice = "Use method='loo', the default, which judges every row as if it had been left out."
-    optimistic = (
-        Finding("in-sample answer", "severe", str(warning), advice, auc.mean)
-        for warning in warnings
-        if isinstance(warning, OptimismWarning)
-    )
+    told = (str(warning) for warning in warnings if isinstance(warning, OptimismWarning))
+    optimistic = (Finding("in-sample answer", "severe", text, advice, auc.mean) for text in told)
     return replace(diagnosis, auc=auc, findings=(*optimistic, *diagnosis.findings))
 
 

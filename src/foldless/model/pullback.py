@@ -120,11 +120,12 @@ def n_rows(X: Any) -> int:
 
 
 def sampled_rows(X: Any, most: int = MAX_ROWS) -> Any:
-    """At most `most` rows, evenly spaced, in the same container as X."""
+    """At most `most` rows, evenly spaced, in the same container as X; not all sparse ones can be cut."""
     from sklearn.utils import _safe_indexing
 
     n = n_rows(X)
-    return X if n <= most else _safe_indexing(X, np.linspace(0, n - 1, most).astype(int))
+    whole = X.tocsr() if n > most and is_sparse(X) else X
+    return X if n <= most else _safe_indexing(whole, np.linspace(0, n - 1, most).astype(int))
 
 
 def _chained(pulls: list[Pull]) -> Pull:

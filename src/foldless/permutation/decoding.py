@@ -99,7 +99,7 @@ class Decoding(Permuted):
     def __repr__(self) -> str:
         best = int(np.argmax(self.statistic))
         return (
-            f"Decoding({len(self.auc)} {self.points}, p <= 0.05 at {self.significant().sum()}, best at "
+            f"Decoding({len(self.auc)} {self.points}, p <= 0.05 at {self.significant().sum()} of them, best at "
             f"{self.times[best]}: AUC {words.estimate(self.auc[best].mean, *self.auc[best].interval())}, "
             f"p={self.p_values[best]:.4g}; {self.null.size} relabellings of {self.permuted})"
         )
