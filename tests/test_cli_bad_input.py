@@ -115,6 +115,7 @@ FILES = {
     "three classes, --threshold": ("x.csv", THREE, ["--threshold", "0.5"], "all others, such as --positive 0, or"),
     "three classes, pls": ("x.csv", THREE, ["--model", "pls"], "all others, such as --positive 0, or"),
     "three classes, --prevalence": ("x.csv", THREE, ["--prevalence", "0.1"], "--prevalence is for two classes"),
+    "few groups": ("x.csv", lines(g=Y), ["--groups", "g"], "got 1: add subjects, or --drop the column that names"),
     "three classes, --groups": ("x.csv", lines(labels=np.arange(N) % 3, g=Y), ["--groups", "g"], "at least 4 groups"),
     "group without a name": ("x.csv", lines(g=GAP), ["--groups", "g"], "the groups column 'g' is empty"),
     "one group": ("x.csv", lines(g=[1] * N), ["--groups", "g"], "group"),

@@ -35,6 +35,7 @@ OPTIONS = {
     "method='refit'": "--method refit",
     "such as LogisticRegression or LinearDiscriminantAnalysis": "such as --model logistic or --model lda",
     "(threshold=...)": "(--decision-value)",
+    "use finer groups, or none": "add subjects, or --drop the column that names them",
 }
 
 
