@@ -336,6 +336,25 @@ def test_several_classes_at_once(name, P, scaler):
     assert in_pairs < 0.4 * in_pairs_kept
 
 
+@pytest.mark.parametrize("held", [1, 3])
+def test_discriminant_scores_of_a_row_that_holds_columns_alone(held):
+    """Scaled without it the row lies thousands of deviations away, which says nothing about the spread of the others.
+
+    With three such columns the fit without the row was once taken to leave no scatter, and refused.
+    """
+    X, y = rare(20, N=60)
+    X[:, :held] *= 0.001
+    X[0, :held] = 5.0 * np.arange(1, held + 1)
+    X[0, held - 1] *= -1.0
+    model = make_pipeline(StandardScaler(), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2))
+    truth = refit_scores(model, X, y, [0], [0])[0]
+    assert abs(truth) > 100 * np.abs(removed(model, X, y).z).max()
+    assert removed(model, X, y).loo[0] == pytest.approx(truth, rel=0.25)
+    groups = np.repeat(np.arange(59), np.r_[1, 2, np.ones(57, dtype=int)])
+    of_groups = removed(model, X, y, groups=groups).loo[0]  # which have columns solved for one by one
+    assert of_groups == pytest.approx(truth, rel=0.25 if held == 1 else 0.7)
+
+
 # ---- Which columns went through a scaler
 
 

@@ -187,7 +187,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
     model = problem.local_model(rows)
     shifts, typical = group_pair_shifts(model, local, typical_row(model, local1, local0))
     influence = _centred_influence(problem.slope * shifts, local, positive)
-    scale = float(codes.max()) / max(shifts.shape[1] - 1, 1)  # from sums over the evaluated groups to all
+    kept, scale = shifts, float(codes.max()) / max(shifts.shape[1] - 1, 1)  # from sums over evaluated groups to all
     if problem.rescaling is not None:
         tables = problem.rescaling.of_groups(model.B, rows, codes)
         more = group_corrections(model, tables, local, np.unique(codes[rows]))
@@ -197,7 +197,7 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
         shifts = shifts + more
     again = _second_steps(problem, model, local) if rows.size == codes.size else 0.0 * shifts
     shifts = shifts + again
-    scores = _read_pairs(problem, rows, local, shifts)
+    scores = _read_pairs(problem, rows, local, shifts, kept)
     score1, score0 = scores[np.ix_(local1, local[local0])], scores[np.ix_(local0, local[local1])].T
     loo = _read_own(problem, codes, again[np.arange(rows.size), local] if rows.size == codes.size else 0.0)
     refuse_infinite(provenance.family, loo, score1, score0)
@@ -222,34 +222,36 @@ def _second_steps(problem: Problem, model: LocalModel, codes: Ints) -> Floats:
     return added + np.where(codes[:, None] == np.arange(added.shape[1]), 0.0, own[:, None])
 
 
-def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats) -> Floats:
-    """Scores (rows, groups) without the row's own group and each group."""
+def _read_pairs(problem: Problem, rows: Ints, local: Ints, shifts: Floats, kept: Floats) -> Floats:
+    """Scores (rows, groups) without the row's own group and each group; `kept` are shifts with the scaler kept."""
     scores = problem.scores(rows, shifts)
-    lever = per_unit(np.add, problem.lever(rows, scores), local)
-    gone1, gone0 = (_counts(mass[rows], local) for mass in problem.mass)
-    removed = problem.removal(_of_both(gone1), _of_both(gone0), _symmetric(lever))
+    lever = per_unit(np.add, problem.lever(rows, kept), local)
+    gone1, gone0 = (_counts(mass[rows], local)[:, None] for mass in problem.mass)
+    removed = problem.removal(_of_both(gone1), _of_both(gone0), _of_both(lever))
     own = Removal(removed.mass1[local], removed.mass0[local], removed.lever[local])
     return problem.readout.without(scores, own)
 
 
 def _read_own(problem: Problem, codes: Ints, second: Floats | float) -> Floats:
     """Scores (N,) of all rows without their own group; `second` is what second steps add."""
-    scores = problem.scores(np.arange(codes.size), _all_own(problem, codes) + second)
-    parts = (*problem.mass, problem.lever(np.arange(codes.size), scores))
+    kept, added = _all_own(problem, codes)
+    scores = problem.scores(slice(None), kept + added + second)
+    parts = (*problem.mass, problem.lever(slice(None), kept))
     gone1, gone0, lever = (_counts(part, codes)[codes] for part in parts)
     return problem.readout.without(scores, problem.removal(gone1, gone0, lever))
 
 
-def _all_own(problem: Problem, codes: Ints) -> Floats:
-    out = np.empty(codes.size)
+def _all_own(problem: Problem, codes: Ints) -> tuple[Floats, Floats]:
+    """Shifts (N,) without each row's own group with the scaler kept, and what the scaler adds."""
+    kept, added = np.empty(codes.size), np.zeros(codes.size)
     for rows in _row_chunks(codes, problem.curvature.root.shape[0]):
         local = np.unique(codes[rows], return_inverse=True)[1]
         model = problem.local_model(rows)
-        out[rows] = group_shifts(model, local)[0]
+        kept[rows] = group_shifts(model, local)[0]
         if problem.rescaling is not None:
             tables = problem.rescaling.of_groups(model.B, rows, codes)
-            out[rows] += own_corrections(model, tables, local, np.unique(codes[rows]))
-    return out
+            added[rows] = own_corrections(model, tables, local, np.unique(codes[rows]))
+    return kept, added
 
 
 def _row_chunks(codes: Ints, width: int) -> Iterator[Ints]:
@@ -263,17 +265,12 @@ def _counts(weights: Floats, codes: Ints) -> Floats:
     return np.asarray(np.bincount(codes, weights=weights), dtype=np.float64)
 
 
-def _of_both(counts: Floats) -> Floats:
-    """Rows lost with groups a and h: their sum, or one group's count where a = h."""
-    both = counts[:, None] + counts
-    np.fill_diagonal(both, counts)
-    return both
-
-
-def _symmetric(lever: Floats) -> Floats:
-    both = lever + lever.T
-    np.fill_diagonal(both, np.diag(lever))
-    return both
+def _of_both(lost: Floats) -> Floats:
+    """What is lost with groups a and h, from (groups, 1 or groups) of a: the sum, or that of one group where a = h."""
+    lost = np.broadcast_to(lost, (len(lost), len(lost)))
+    both = lost + lost.T
+    np.fill_diagonal(both, np.diag(lost))
+    return np.asarray(both)
 
 
 def _centred_influence(shifts: Floats, local: Ints, positive: Bools) -> Floats:

@@ -236,12 +236,12 @@ class Problem:
         base = self.base[rows]
         return (base if shifts.ndim == 1 else base[:, None]) + self.gain * shifts
 
-    def lever(self, rows: Ints | slice, scores: Floats) -> Floats:
-        """What each removed row adds to `Removal.lever`: D ((z - t) z(-S) - t z)."""
-        z, t, D = self.base[rows], np.where(self.positive[rows], 1.0, -1.0), self.D[rows]
-        if scores.ndim == 2:
-            z, t, D = z[:, None], t[:, None], D[:, None]
-        return D * ((z - t) * scores - t * z)
+    def lever(self, rows: Ints | slice, kept: Floats) -> Floats:
+        """What each removed row adds to `Removal.lever`: D ((z - t) z(-S) - t z), from shifts with the scaler kept."""
+        # With the scaler refitted, the row may lie far outside; the others, whose class means are wanted, do not.
+        whole = self.base[rows], np.where(self.positive[rows], 1.0, -1.0), self.D[rows]
+        z, t, D = (each.reshape(-1, *[1] * (kept.ndim - 1)) for each in whole)
+        return np.asarray(D * ((z - t) * (z + self.gain * kept) - t * z))
 
     @cached_property
     def mass(self) -> tuple[Floats, Floats]:
@@ -372,13 +372,14 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
     first, second = sample.members
     sampled = sample.rows[first.rows], sample.rows[second.rows]
     shift1, shift0, bystanders = cross_shifts(model, first, second)
-    sums, noise = influence_sums(problem, model, alone, sample, shift1, shift0), problem.slope**2
+    kept, noise = (shift1, shift0), problem.slope**2
+    sums = influence_sums(problem, model, alone, sample, *kept)
     if corrections is not None:
         more = corrections.pairs(first.rows, second.rows, partial(pair_slopes, model))
-        noise *= growth(problem, sampled, (shift1, shift0), more)
+        noise *= growth(problem, sampled, kept, more)
         shift1, shift0 = shift1 + more[0], shift0 + more[1]
     alone, shift1, shift0 = settled(problem, model, alone, sample, shift1, shift0)
-    score1, score0 = _read_pairs(problem, *sampled, shift1, shift0)
+    score1, score0 = _read_pairs(problem, sampled, (shift1, shift0), kept)
     loo, partnered = _read_alone(problem, rows, alone), _read_partnered(problem, alone)
     refuse_infinite(provenance.family, loo, partnered, score1, score0)
     additive = partnered - problem.slope * alone.other
@@ -522,21 +523,20 @@ def _pooled_variance(diff: Floats) -> float:
 def _read_alone(problem: Problem, rows: Ints, alone: WithoutEach) -> Floats:
     """Scores of all rows, each without itself."""
     if problem.alone is None:
-        return _read_single(problem, alone.rescaled)
+        return _read_single(problem, alone)
     negative, positive = (
-        _read_single(each, without_each(each, model, rows, each.corrections(model, rows)).rescaled)
+        _read_single(each, without_each(each, model, rows, each.corrections(model, rows)))
         for each in problem.alone
         for model in (each.local_model(rows),)
     )
     return np.where(problem.positive, positive, negative)
 
 
-def _read_single(problem: Problem, shifts: Floats) -> Floats:
-    rows = slice(None)
-    scores = problem.scores(rows, shifts)
+def _read_single(problem: Problem, alone: WithoutEach) -> Floats:
+    scores = problem.scores(slice(None), alone.rescaled)
     if not problem.readout.rescales:
         return scores
-    return problem.readout.without(scores, problem.removal(*problem.mass, problem.lever(rows, scores)))
+    return problem.readout.without(scores, problem.removal(*problem.mass, problem.lever(slice(None), alone.single)))
 
 
 def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
@@ -545,17 +545,18 @@ def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
     scores = problem.scores(rows, alone.rescaled + alone.own)
     if not problem.readout.rescales:
         return scores
-    lever = problem.lever(rows, scores)
+    lever = problem.lever(rows, alone.single + alone.own)
     mean = [float(lever[~positive].mean()), float(lever[positive].mean())]
     gone1, gone0 = (np.where(mass > 0, mass, mass.sum() / np.count_nonzero(mass)) for mass in problem.mass)
     removed = problem.removal(gone1, gone0, lever + np.where(positive, *mean))
     return problem.readout.without(scores, removed)
 
 
-def _read_pairs(problem: Problem, rows1: Ints, rows0: Ints, shift1: Floats, shift0: Floats) -> tuple[Floats, Floats]:
-    score1, score0 = problem.scores(rows1, shift1), problem.scores(rows0, shift0.T).T
+def _read_pairs(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, kept: OfPairs) -> OfPairs:
+    """Scores of both rows of each pair; `kept` are shifts with the scaler kept."""
+    score1, score0 = problem.scores(rows[0], shifts[0]), problem.scores(rows[1], shifts[1].T).T
     if not problem.readout.rescales:
         return score1, score0
-    lever = problem.lever(rows1, score1) + problem.lever(rows0, score0.T).T
-    removed = problem.removal(problem.D[rows1, None], problem.D[rows0], lever)
+    lever = problem.lever(rows[0], kept[0]) + problem.lever(rows[1], kept[1].T).T
+    removed = problem.removal(problem.D[rows[0], None], problem.D[rows[1]], lever)
     return problem.readout.without(score1, removed), problem.readout.without(score0, removed)
