@@ -178,7 +178,7 @@ def test_two_tabs_at_once_do_not_mix(two_tabs, tmp_path, monkeypatch):
     assert np.array_equal(models[0][-1].coef_, models[1][-1].coef_)
     assert "plain.csv" in tab.get("report.html").text
     assert "patients.csv" not in tab.get("report.html").text
-    assert "Not asked for (search=False)" in tab.get("report.html").text
+    assert "The search was not asked for" in tab.get("report.html").text
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)

@@ -124,10 +124,12 @@ FINE_AT_MOST = 2000  # rows; with more, even a shared factorisation is slow
 def search_part(case: Case) -> Part:
     """The AUC at strengths around the present one, and whether another one would be better."""
     if not case.search:
-        return Part.skipped("Not asked for (search=False).")
+        return Part.skipped("The search was not asked for.")
     if case.is_weights:
         return Part.skipped("Given weights have no penalty to vary.")
     groups = case.analysis.options.groups
+    if groups is not None and not case.two_classes:
+        return Part.skipped("With groups, penalties are searched for two classes only.")
     if groups is not None and (count := int(checks.group_codes(groups, len(case.analysis.y)).max()) + 1) > MOST_GROUPS:
         return Part.skipped(f"Left out: each value takes long with {count:,} groups. Use foldless search.")
     model = getattr(case.analysis.estimator, "best_estimator_", case.analysis.estimator)
