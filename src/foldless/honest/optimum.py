@@ -58,8 +58,8 @@ class Optimum:
             return False
         about = self.point.scores - self.point.scores.mean()
         slope = float(about @ self.fitted) / max(float(about @ about), np.finfo(float).tiny)
-        level, spread = float(self.fitted.mean() - slope * self.point.scores.mean()), float(np.std(self.fitted))
-        return abs(level) > SHIFTED * spread or spread > WIDER * float(np.std(about))
+        level, spread = float(self.fitted.mean() - slope * self.point.scores.mean()), float(self.fitted.std())
+        return abs(level) > SHIFTED * spread or spread > WIDER * float(about.std())
 
 
 def optimum(objective: Objective, design: Design | None = None) -> tuple[Design, Optimum]:
