@@ -304,9 +304,10 @@ def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> 
         warnings.simplefilter("always")
         model = _refitted(training, seed, train)
         table, label = _safe_indexing(training.table, test), training.labels.positive_label
-        scores = scores_of(model, table, label)
-        known = hasattr(model, "predict_proba")
-        probabilities = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
+        scores, known = scores_of(model, table, label), hasattr(model, "predict_proba")
+        probabilities = scores  # those of a forest, which is asked once
+        if not known or hasattr(model, "decision_function"):
+            probabilities = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
     return np.stack([scores, probabilities]), _texts_of(caught)
 
 
