@@ -71,11 +71,11 @@ class Sums:
         mean, squares = totals.sum(axis=0) / n, inside @ np.square(X) / n
         variance = squares - mean**2
         nearly = variance <= CANCELLED * squares
-        constant = nearly.copy()
+        constant, unsafe = nearly.copy(), nearly
         for m in np.flatnonzero(nearly.any(axis=1)):
             constant[m, nearly[m]] = np.ptp(table[inside[m] > 0][:, nearly[m]], axis=0) == 0
-        unsafe = nearly & (inside @ (table != 0) > 0) if nearly.any() else nearly
-        variance = np.where(constant, 0.0, np.maximum(variance, 0.0))
+        if nearly.any():
+            unsafe, variance = nearly & (inside @ (table != 0) > 0), np.where(constant, 0.0, np.maximum(variance, 0.0))
         return cls(X, positive, inside, counts, n, totals, mean, variance, constant, unsafe)
 
 
@@ -377,7 +377,7 @@ def _towards(final: Any, labels: Labels) -> float:
 
 
 def pls_scores(seen: Seen, components: int, scale: bool) -> Scored:
-    """Predictions of PLSRegression on 0 and 1, less one half: components X X' r of the residuals r, made orthogonal."""
+    """Predictions of PLSRegression on 0 and 1, less 1/2: X X' r of residuals r, which sum to 0, made orthogonal."""
     seen, s = seen.scaled(ddof=1) if scale else seen, seen.sums
     factor, share = np.where(seen.kept, seen.factor, 0.0), s.counts[1] / s.n
     residual = (s.positive - share) * s.inside
@@ -385,7 +385,7 @@ def pls_scores(seen: Seen, components: int, scale: bool) -> Scored:
     scores, before = np.broadcast_to(share - 0.5, residual.shape), list[Floats]()
     for _ in range(components):
         doubtful = doubtful | ~(np.sum(residual**2, axis=1) > enough)
-        w = residual @ s.X * factor  # of columns about their means too, as the residuals sum to 0
+        w = (residual @ s.X if before else s.totals[1] - s.counts[1] * s.mean) * factor
         v = factor * (w / _nonzero(np.linalg.norm(w, axis=1, keepdims=True)))
         t = v @ s.X.T - np.einsum("mp,mp->m", v, s.mean)[:, None]
         for other in before * 2:  # the second time takes off what rounding left
