@@ -14,7 +14,7 @@ from scipy.special import gammaincinv, ndtri
 from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, effects_of_rows
-from foldless.honest.held_out import HeldOut, ModelPairs, agreement_of, factor_of
+from foldless.honest.held_out import HeldOut, agreement_of, factor_of
 from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.refits import Refits
@@ -216,18 +216,13 @@ class _Refitted(_Model):
 
     held: HeldOut
 
-    @cached_property
-    def within_models(self) -> ModelPairs:
-        """Only scores by one and the same fit are compared."""
-        return ModelPairs.of(self.held)
-
     @property
     def pairs(self) -> Ranked:
-        return self.within_models
+        return self.held.pairs  # only scores by one and the same fit are compared
 
     @property
     def rows(self) -> tuple[Ints, Ints]:
-        return self.within_models.rows
+        return self.held.pairs.rows
 
     @cached_property
     def deviations(self) -> tuple[Floats, Floats]:

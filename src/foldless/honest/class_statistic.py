@@ -275,14 +275,12 @@ class RefittedRows(_EachOnce):
         rows = _members(self.codes, first + second)
         positive = np.isin(self.codes[rows], first)
         held = HeldOut(self.scores[score][:, rows], self.fold[:, rows], positive, self.share)
-        each = [ModelPairs.of(held, [repeat]) for repeat in range(len(self.fold))]
-        if not all(part.models for part in each):
+        if not all(part.models for part in held.by_repeat):
             raise InputError(KEPT_APART)
-        pairs = ModelPairs(positive, tuple(model for part in each for model in part.models))
-        ranking, groups = pairs.ranking(), None if self.groups is None else self.groups[rows]
+        ranking, groups = held.pairs.ranking(), None if self.groups is None else self.groups[rows]
         at1, at0 = (rows[local] for local in ranking.rows)
-        statistic = statistic_of_placements(ranking.placements(groups), pairs.auc, self.noise_share(()))
-        part = Component(score, (at1, at0), ranking, statistic, np.array([part.auc for part in each]))
+        statistic = statistic_of_placements(ranking.placements(groups), held.pairs.auc, self.noise_share(()))
+        part = Component(score, (at1, at0), ranking, statistic, np.array([part.auc for part in held.by_repeat]))
         return replace(part, statistic=self.settled(statistic, [part]))
 
     def noise_share(self, components: Sequence[Component]) -> float:

@@ -61,12 +61,17 @@ class HeldOut:
     @cached_property
     def idle(self) -> int:
         """How many of the models gave all rows the same score."""
-        return sum(not _ranks_any(pairs) for each in self.by_repeat for pairs, _, _ in each.models)
+        return sum(not _ranks_any(pairs) for pairs, _, _ in self.pairs.models)
 
     @cached_property
     def by_repeat(self) -> tuple[ModelPairs, ...]:
         """The pairs of rows that the models of each repeat compare."""
         return tuple(ModelPairs.of(self, [k]) for k in range(len(self.scores)))
+
+    @cached_property
+    def pairs(self) -> ModelPairs:
+        """Those of all repeats."""
+        return ModelPairs(self.positive, tuple(model for each in self.by_repeat for model in each.models))
 
     @cached_property
     def deviations(self) -> Floats:
@@ -253,13 +258,11 @@ def statistic_of_refits(held: HeldOut, groups: Ints | None = None) -> Separation
     for the random choice of splits. The AUC is that of fits to a share of the rows, and grows with `HeldOut.growth`.
     A model without any column ranks like a coin, which counts, but without a coin's spread, which would not.
     """
-    pairs = ModelPairs(held.positive, tuple(model for each in held.by_repeat for model in each.models))
-    ranking = pairs.ranking()
+    pairs, ranking = held.pairs, held.pairs.ranking()
     placements = ranking.placements(groups)
     statistic = statistic_of_placements(placements, pairs.auc, held.noise_factor - 1)
     units1, units0 = placements.units if ranking is pairs else pairs.placements(groups).units
-    statistic = replace(statistic, units0=units0, units1=units1)
-    return settled(statistic, [each.auc for each in held.by_repeat], held.growth)
+    return settled(replace(statistic, units0=units0, units1=units1), [each.auc for each in held.by_repeat], held.growth)
 
 
 def settled(statistic: SeparationStatistic, by_repeat: Sequence[float] | Floats, growth: float) -> SeparationStatistic:
