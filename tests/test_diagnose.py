@@ -187,10 +187,19 @@ def test_columns_and_rows_are_named_wherever_names_are_known():
 
 def test_outliers_are_named():
     X, y = clean(3)
-    X[7] *= 60
+    X[7:11] *= -60
     model, names = RidgeClassifier().fit(X, y), [f"P{k:03d}" for k in range(len(y))]
-    assert "row 'P007' is far outside" in fl.analyse(model, X, y, row_names=names).diagnosis.find("outliers").text
-    assert "row 7 (numbered from 0) is far outside" in fl.diagnose(model, X, y).find("outliers").text
+    named = fl.analyse(model, X, y, row_names=names)
+    assert "4 rows ('P" in named.diagnosis.find("outliers").text
+    assert "'P007'" in named.diagnosis.find("outliers").text
+    assert "numbered from 0) are far outside" in fl.diagnose(model, X, y).find("outliers").text
+    assert any("are far outside the scores of their class" in note for note in named.auc.notes)  # said, though no doubt
+
+
+def test_an_outlier_that_moves_nothing_is_not_worth_a_word():
+    X, y = clean(3)
+    X[7] *= 60
+    assert fl.diagnose(RidgeClassifier().fit(X, y), X, y).find("outliers") is None
 
 
 def test_columns_with_heavy_tails_are_named():

@@ -190,13 +190,8 @@ class _RefittedClasses(_OfClasses):
         return np.asarray(np.bincount(self.rows.groups, effects), dtype=np.float64)
 
     def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
-        """As of two classes that were refitted."""
-        if not (np.any(self.rows.deviations) and np.any(other.rows.deviations)):
-            return 0.0, 0.0, 0.0
-        a, b = (m.rows.deviations / np.sqrt(np.mean(m.rows.deviations**2)) for m in (self, other))
-        distance, share = float(np.mean((a - b) ** 2)), self.rows.share
-        ra, rb, apart = (factor_of(agreement_of(each), share) for each in (a, b, a - b))
-        return (ra + rb - distance * apart) / 2 - (1 - distance / 2), ra - 1, rb - 1
+        """T_ab, T_aa and T_bb."""
+        return _noise_of_refits(self.rows, other.rows)
 
 
 def _noise_shared(
@@ -231,16 +226,22 @@ class _Refitted(_Model):
         return off[:, positive].ravel(), -off[:, ~positive].ravel()
 
     def noise_shared_with(self, other: Any) -> tuple[float, float, float]:
-        """T_ab, T_aa and T_bb, from the noise factor of each model and from that of their difference.
+        """T_ab, T_aa and T_bb."""
+        return _noise_of_refits(self.held, other.held)
 
-        In units of the spread of the scores the difference has the variance 2 (1 - c) for scores with correlation c,
-        and, like any score, r times that in the mean. What it is less than r_a + r_b is twice the covariance.
-        """
-        if any(not np.ptp(held.scores) for held in (self.held, other.held)):  # every refit ignores its columns
-            return 0.0, 0.0, 0.0
-        apart, ra, rb = self.held.less(other.held), self.held.noise_factor, other.held.noise_factor
-        distance = float(np.mean(apart.deviations**2))
-        return (ra + rb - distance * apart.noise_factor) / 2 - (1 - distance / 2), ra - 1, rb - 1
+
+def _noise_of_refits(first: HeldOut | RefittedRows, second: HeldOut | RefittedRows) -> tuple[float, float, float]:
+    """T_ab, T_aa and T_bb, from the noise factor of each model and from that of their difference.
+
+    In units of the spread of the scores the difference has the variance 2 (1 - c) for scores with correlation c, and,
+    like any score, r times that in the mean. What it is less than r_a + r_b is twice the covariance.
+    """
+    if not (np.any(first.deviations) and np.any(second.deviations)):  # every refit ignores its columns
+        return 0.0, 0.0, 0.0
+    a, b = (each.deviations / np.sqrt(np.mean(each.deviations**2)) for each in (first, second))
+    distance = float(np.mean((a - b) ** 2))
+    ra, rb, apart = (factor_of(agreement_of(each), first.share) for each in (a, b, a - b))
+    return (ra + rb - distance * apart) / 2 - (1 - distance / 2), ra - 1, rb - 1
 
 
 def paired_evidence(removed: Sequence[Removed], statistics: Sequence[SeparationStatistic]) -> PairedEvidence:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from foldless.checks import Floats, is_sparse
+from foldless.checks import Floats, as_matrix, is_sparse
+from foldless.errors import InputError
 from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense, label_column
 from foldless.findings.finding import Finding, Severity, present
 from foldless.findings.naming import Names
@@ -20,8 +21,10 @@ from foldless.results.auc import AUCPosterior
 # Leaving a row out has no effect while a copy of it stays in the training set.
 #
 # Exact copies are equal in every column. In a table of few distinct values, equal rows are to be expected; they count
-# as copies only if they outnumber pairs of rows that differ in a single column. Indicator columns of one category
-# count as one column here, and a table of categories with only a handful of different rows has no copies.
+# as copies only if they outnumber pairs of rows that differ in a single column. Where most cells of every column are
+# equal, as in a table of zeros, rows of these values alone do not count. Indicator columns of one category count as
+# one column here, and a table of categories with only a handful of different rows has no copies. Values count as in
+# the table given: after PCA none are common.
 #
 # Near copies are closer than chance allows. If the k nearest of N independent rows lie within r_k, and distances
 # grow as in m dimensions, a neighbour within r has probability about k (r / r_k)^m; over N rows that must stay
@@ -53,9 +56,12 @@ class Copies:
         return (self.n_exact + self.n_near) / self.codes.size
 
 
-def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None) -> Copies:
-    """Copies of rows; copies inside one of the `groups` are left out together anyway and do not count."""
-    first, exact, usual = _exact_pairs(X, groups)
+def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None, given: Any = None) -> Copies:
+    """Copies of rows; copies inside one of the `groups` are left out together anyway and do not count.
+
+    `given` is the table from which X was made.
+    """
+    first, exact, usual = _exact_pairs(X, groups, given)
     n = len(sketch.Z)
     # In a table of few distinct values, distances have few distinct values too.
     near = exact[:0] if usual else _outside(first[near_pairs(sketch.Z[first])], groups)
@@ -66,20 +72,28 @@ def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None) -> Copies:
     return Copies(everything, n_exact, n_all - n_exact, int((np.bincount(own)[everything] > 1).sum()))
 
 
-def exact_copies(X: Any, groups: Ints | None = None) -> Ints:
+def exact_copies(X: Any, groups: Ints | None = None, given: Any = None) -> Ints:
     """A code per row, the same for a row and its exact copies, unless equal rows are to be expected."""
-    first, pairs, usual = _exact_pairs(X, groups)
+    first, pairs, usual = _exact_pairs(X, groups, given)
     n = X.shape[0]
     return np.arange(n) if usual or first.size == n else _components(pairs, n)
 
 
-def _exact_pairs(X: Any, groups: Ints | None) -> tuple[Ints, Ints, bool]:
+def _exact_pairs(X: Any, groups: Ints | None, given: Any) -> tuple[Ints, Ints, bool]:
     """First row of each set of equal rows; pairs of copies; whether equal rows are to be expected (then no pairs)."""
     equal = equal_rows(X)
     first = np.unique(equal, return_index=True)[1]
-    usual = first.size < equal.size and not unusual(X, equal)
+    usual = first.size < equal.size and not unusual(_as_given(given, X), equal)
     pairs = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
     return first, pairs[:0] if usual else pairs, usual
+
+
+def _as_given(given: Any, X: Any) -> Any:
+    """The table as it was given, if it is made of numbers; else X."""
+    try:
+        return as_matrix(given)
+    except InputError:
+        return X
 
 
 def copies_finding(
@@ -165,6 +179,9 @@ def unusual(X: Any, equal: Ints) -> bool:
     columns = rng.permutation(marks.shape[1])[:MAX_COLUMNS]
     same = _pairs(whole)
     almost = sum(_pairs(whole - marks[:, j]) - same for j in columns) * marks.shape[1] / columns.size
+    typical = marks == np.partition(marks, len(marks) // 2, axis=0)[len(marks) // 2]  # what most cells are, if any
+    if typical.mean(axis=0).min() > 0.5:
+        same = _pairs(whole[~typical.all(axis=1)])
     return bool(same > almost)
 
 
@@ -303,7 +320,7 @@ def quick_notes(view: LinearView | Training | ClassTraining, names: Names, group
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
-    codes = exact_copies(view.X, groups)
+    codes = exact_copies(view.X, groups, names.X)
     copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
     findings = present(copies_finding(copies, names), label_column(view.X, view.codes, names))
     return tuple(finding.note for finding in findings if finding.level > 0)

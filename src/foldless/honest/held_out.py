@@ -99,11 +99,6 @@ class HeldOut:
         """Within-class variances (v0, v1) of the scores from one model, pooled over the models."""
         return _within(self.scores, self.fold, ~self.positive), _within(self.scores, self.fold, self.positive)
 
-    def less(self, other: HeldOut) -> HeldOut:
-        """The difference of the scores of two classifiers on the same splits, each in units of its own spread."""
-        first, second = (each.scores / np.sqrt(np.mean(each.deviations**2)) for each in (self, other))
-        return replace(self, scores=first - second)
-
     def per_row(self) -> Floats:
         """One score per row: the mean over repeats, rescaled within each class to the spread of one model's scores."""
         mean = self.scores.mean(axis=0)

@@ -113,7 +113,7 @@ def _named(view: LinearView) -> str:
 
 WORTH_SAYING = 0.9999  # a cosine above this leaves every figure unchanged
 FEW_ROWS = 10  # in a class with fewer rows than this, the middle of the answer leans on the prior
-TOO_FEW = 8  # and with fewer than this, the spread of the scores is a guess
+TOO_FEW = 5  # and with fewer than this, the spread of the scores is a guess
 POOR_MATCH = 0.5  # below this, the stand-in is far from the training that it replaces
 
 
@@ -174,12 +174,7 @@ def on_few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> tupl
         return ()
     guess = "the spread of its scores is a guess, and so is the interval"
     leaning = "the middle of the answer leans on the prior, so read the whole interval"
-    return (f"the {which} class has {fewest} {what}: {guess if too_few(fewest, what) else leaning}.",)
-
-
-def too_few(fewest: int, what: str = "rows") -> bool:
-    """Whether so few independent rows, or groups, leave the interval a guess; groups were not measured as rows were."""
-    return fewest < (TOO_FEW if what == "rows" else FEW_ROWS)
+    return (f"the {which} class has {fewest} {what}: {guess if fewest < TOO_FEW else leaning}.",)
 
 
 # ---- Which rows to evaluate pairs on: all of them, or a fixed random sample where there are many.
