@@ -21,7 +21,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -373,6 +373,16 @@ def test_sample_weights_that_were_forgotten(weights, P):
     assert forgot.verdict == "caution"
     assert forgot.findings[0].name == "fit"
     assert any("sample_weight" in str(warning) for warning in forgot.warnings)
+
+
+def test_a_strong_penalty_is_no_forgotten_weight():
+    """Scores that hardly spread are several of their standard deviations off where a solver stops, which is nothing."""
+    X, y = shuffled(np.arange(200) % 8 == 0, 2, shift=[1.0, 0.0], seed=0)
+    model = make_pipeline(MinMaxScaler(), LogisticRegression(C=1e-3)).fit(X, y)
+    found = fl.diagnose(model, X, y)
+    assert np.std(model.decision_function(X)) < 0.01
+    assert found.find("fit") is None
+    assert found.verdict == "trust"
 
 
 def test_no_penalty_on_separable_rows():

@@ -28,7 +28,8 @@ CHEAP = 1e6  # up to this many multiplications, the Hessian is recomputed for ev
 KEPT_STEPS, SHORT, NEGLIGIBLE, CHANGED = 4, 0.1, 1e-3, 0.01
 MIN_PENALTY = 1e-9  # relative to the mean squared length of a row
 # Standard deviations between the thresholds, and ratio of spreads, that no early stop reached in 181 fits of 20 sets.
-SHIFTED, WIDER = 0.1, 1.3
+# With a strong penalty scores hardly spread at all; but then their slopes are in balance, which no weighted fit's are.
+SHIFTED, WIDER, UNBALANCED = 0.1, 1.3, 0.01
 ROUNDING = 1e-17  # a descent below this share of the objective is lost in rounding
 
 
@@ -51,15 +52,17 @@ class Optimum:
     def polished(self) -> bool:
         return self.residual_before > CONVERGED
 
-    @property
-    def off_scale(self) -> bool:
-        """Whether the user's scores lie elsewhere than those of `point`, or spread wider; early stops do neither."""
-        if self.fitted is None:
-            return False
-        about = self.point.scores - self.point.scores.mean()
-        slope = float(about @ self.fitted) / max(float(about @ about), np.finfo(float).tiny)
-        level, spread = float(self.fitted.mean() - slope * self.point.scores.mean()), float(self.fitted.std())
-        return abs(level) > SHIFTED * spread or spread > WIDER * float(about.std())
+
+def lies_elsewhere(objective: Objective, solution: Optimum) -> bool:
+    """Whether the user's scores lie elsewhere than those of `point`, out of balance, or spread wider."""
+    if solution.fitted is None:
+        return False
+    z, fitted, gradient = solution.point.scores, solution.fitted, objective.loss.gradient
+    about, g = z - z.mean(), gradient(z)
+    slope = float(about @ fitted) / max(float(about @ about), np.finfo(float).tiny)
+    level, spread = float(fitted.mean() - slope * z.mean()), float(fitted.std())
+    unbalanced = abs(float((gradient(fitted) - g).sum())) > UNBALANCED * float(np.abs(g).sum())
+    return (abs(level) > SHIFTED * spread and unbalanced) or spread > WIDER * float(about.std())
 
 
 def optimum(objective: Objective, design: Design | None = None) -> tuple[Design, Optimum]:

@@ -12,7 +12,7 @@ from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
-from foldless.honest.optimum import Optimum, nearest_on_path, optimum
+from foldless.honest.optimum import Optimum, lies_elsewhere, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
@@ -65,10 +65,11 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     problem = problem_at(view.labels.positive, objective, design, best)
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
-    notes = (*_on_fit(best, plain.off_scale), *on_given_scales(objective), *kept)
-    provenance = replace(provenance_at(objective.name, best, notes), off_scale=plain.off_scale)
+    off_scale = lies_elsewhere(objective, plain)
+    notes = (*_on_fit(best, off_scale), *on_given_scales(objective), *kept)
+    provenance = replace(provenance_at(objective.name, best, notes), off_scale=off_scale)
     removed = removed_from(problem, rows, codes, provenance)
-    if plain.fitted is None or (best.penalty_factor == 1 and not plain.off_scale):
+    if plain.fitted is None or (best.penalty_factor == 1 and not off_scale):
         return removed
     return on_scale_of(plain.fitted, removed)
 
