@@ -207,6 +207,39 @@ def test_a_search_over_components_of_pls(rows):
     assert search.best_estimator_.n_components == search.best_params_["n_components"]
 
 
+# ---- columns that were standardised beforehand
+
+
+def spiky(n, classes=2, seed=0):
+    """Columns that single rows hold nearly alone, so that it matters whether the scaler has seen a row."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % classes
+    return np.expm1(np.maximum(rng.normal(size=(n, 12)) + 0.8 * np.eye(classes, 12)[y] - 1.2, 0)), y
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("model", [SVC(kernel="linear"), make_pipeline(SelectKBest(k=4), KNeighborsClassifier())])
+def test_a_scaler_outside_is_refitted_like_one_inside(model, classes):
+    X, y = spiky(60, classes)
+    inside = fl.analyse(make_pipeline(StandardScaler(), clone(model)).fit(X, y), X, y, method="refit")
+    Z = StandardScaler().fit_transform(X)
+    weight = np.ones(len(y)) if classes == 2 and isinstance(model, SVC) else None
+    outside = fl.analyse(clone(model).fit(Z, y), Z, y, method="refit", sample_weight=weight)
+    assert outside.auc.mean == pytest.approx(inside.auc.mean, abs=1e-6)
+    assert outside.auc.sd == pytest.approx(inside.auc.sd, abs=1e-6)
+    told = ["mean 0 and standard deviation 1" in " ".join(a.auc.notes) for a in (inside, outside)]
+    assert told == [False, True]
+
+
+def test_a_frame_that_came_standardised_keeps_its_names():
+    X, y = spiky(60)
+    frame = pd.DataFrame(StandardScaler().fit_transform(X), columns=[f"c{j}" for j in range(12)])
+    model = make_pipeline(make_column_transformer(("passthrough", ["c0", "c1", "c2"])), SVC(kernel="linear"))
+    named = fl.auc_posterior(model.fit(frame, y), frame, y, method="refit")
+    plain = fl.auc_posterior(SVC(kernel="linear").fit(frame.to_numpy()[:, :3], y), frame.to_numpy()[:, :3], y)
+    assert named.mean == pytest.approx(plain.mean, abs=1e-6)
+
+
 # ---- the verdict
 
 

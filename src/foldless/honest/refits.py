@@ -39,10 +39,17 @@ from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
-from foldless.honest.scores import checked_weight
+from foldless.honest.scores import GIVEN_SCALES, checked_weight
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
-from foldless.model.steps import ends_in_pls, innermost, is_estimator, own_probability, own_threshold
+from foldless.model.steps import (
+    ends_in_pls,
+    innermost,
+    is_estimator,
+    looks_standardised,
+    own_probability,
+    own_threshold,
+)
 from foldless.model.view import codes_among
 
 FOLDS, REPEATS = 5, 4
@@ -56,10 +63,13 @@ Fit = tuple[Floats, list[str]]  # scores of the rows held out, with probabilitie
 # ---- The classifier and its rows
 
 
+@dataclass(frozen=True, eq=False)
 class _Table:
-    """A table as it was given, which may hold text or gaps."""
+    """A classifier, its table as it was given, which may hold text or gaps, and its labels."""
 
+    estimator: Any
     table: Any
+    y: Array
 
     @cached_property
     def X(self) -> Any:
@@ -70,6 +80,30 @@ class _Table:
             return None
         return M if np.all(np.isfinite(M.data if checks.is_sparse(M) else M)) else None
 
+    @cached_property
+    def procedure(self) -> Any:
+        """What is refitted: the classifier, and the scaler that its columns have come through."""
+        from sklearn.pipeline import Pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        if not looks_standardised(self.X):
+            return self.estimator
+        scaler = StandardScaler()
+        if checks.is_frame(self.table):  # later steps may ask for columns by name
+            scaler.set_output(transform=type(self.table).__module__.split(".")[0])
+        steps = getattr(self.estimator, "steps", None) or [("classifier", self.estimator)]
+        return Pipeline([("standardised before", scaler), *steps])
+
+
+def _indexable(X: Any, n: int) -> Any:
+    """X as something that has n rows, which can be taken by number."""
+    from sklearn.utils import indexable
+    from sklearn.utils.validation import _num_samples
+
+    (X,) = indexable(X)
+    checks.same_length(_num_samples(X), n)
+    return X
+
 
 @dataclass(frozen=True, eq=False)
 class Training(_Table):
@@ -79,9 +113,6 @@ class Training(_Table):
     class.
     """
 
-    estimator: Any
-    table: Any
-    y: Array
     labels: Labels
     own: Floats
     weight: Floats | None = None
@@ -90,13 +121,9 @@ class Training(_Table):
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, pos_label: Any, groups: Any, sample_weight: Any) -> Training:
         """Check what was passed; nothing is fitted yet."""
-        from sklearn.utils import indexable
-        from sklearn.utils.validation import _num_samples
-
         refuse_unfit(estimator)
         labels = checks.as_labels(y, pos_label=pos_label, classes=classes_of(estimator))
-        (X,) = indexable(X)
-        checks.same_length(_num_samples(X), labels.positive.size)
+        X = _indexable(X, labels.positive.size)
         own = scores_of(estimator, X, labels.positive_label)
         weight = checked_weight(sample_weight, labels.positive)
         codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=FEWEST)
@@ -126,6 +153,14 @@ class Training(_Table):
             return 1 - own if flipped else own
         own = own_threshold(self.estimator)
         return 0.0 - own if flipped else own
+
+    def asked(self, model: Any, table: Any) -> Floats:
+        """Scores and probabilities (NaN where there are none) of some rows by a refit."""
+        label = self.labels.positive_label
+        scores, known = scores_of(model, table, label), hasattr(model, "predict_proba")
+        if known and not hasattr(model, "decision_function"):  # a forest is asked once
+            return np.stack([scores, scores])
+        return np.stack([scores, probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)])
 
     @property
     def folds(self) -> int:
@@ -287,7 +322,7 @@ def _fits(training: Training, splits: list[Split], n_jobs: int | None) -> Iterat
     from sklearn.utils.parallel import Parallel, delayed
 
     held_out = [rows for _, rows in splits]
-    batch = fit_at_once(training.estimator, training.X, training.labels, training.own, training.weight, held_out)
+    batch = fit_at_once(training.procedure, training.X, training.labels, training.own, training.weight, held_out)
     scores, left = (None, np.ones(len(splits), dtype=bool)) if batch is None else batch
     clones = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_refit_and_score)(training, SEED + k, *splits[k]) for k in np.flatnonzero(left)
@@ -296,31 +331,22 @@ def _fits(training: Training, splits: list[Split], n_jobs: int | None) -> Iterat
         yield next(clones) if scores is None or left[k] else (scores[:, k, rows], [])
 
 
-def _refit_and_score(training: Training, seed: int, train: Ints, test: Ints) -> Fit:
-    """Scores and probabilities (NaN where there are none) of the held-out rows, and the warnings of the fit."""
+def _refit_and_score(training: Training | ClassTraining, seed: int, train: Ints, test: Ints) -> Fit:
+    """What a refit answers on the held-out rows, and its warnings."""
     from sklearn.utils import _safe_indexing
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = _refitted(training, seed, train)
-        table, label = _safe_indexing(training.table, test), training.labels.positive_label
-        scores, known = scores_of(model, table, label), hasattr(model, "predict_proba")
-        probabilities = scores  # those of a forest, which is asked once
-        if not known or hasattr(model, "decision_function"):
-            probabilities = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
-    return np.stack([scores, probabilities]), _texts_of(caught)
-
-
-def _texts_of(caught: list[warnings.WarningMessage]) -> list[str]:
+        answers = training.asked(_refitted(training, seed, train), _safe_indexing(training.table, test))
     doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
-    return [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
+    return answers, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
 
 
 def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any:
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
 
-    model = clone(training.estimator)
+    model = clone(training.procedure)
     # Seeds that the user left open are fixed here: the same data give the same answer.
     loose = {k: seed for k, v in model.get_params().items() if v is None and k.split("__")[-1] == "random_state"}
     model.set_params(**loose)
@@ -343,9 +369,6 @@ def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any
 class ClassTraining(_Table):
     """A fitted classifier of several classes, and the rows to refit it on."""
 
-    estimator: Any
-    table: Any
-    y: Array
     codes: Ints
     classes: tuple[Any, ...]
     own: Floats  # scores (K, N) of the fit itself
@@ -356,13 +379,10 @@ class ClassTraining(_Table):
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> ClassTraining:
         """Check what was passed; nothing is fitted yet."""
-        from sklearn.utils import indexable
-        from sklearn.utils.validation import _num_samples
-
         refuse_unfit(estimator, several=True)
         classes = tuple(classes_of(estimator))
-        codes, (X,) = codes_among(y, classes), indexable(X)
-        checks.same_length(_num_samples(X), codes.size)
+        codes = codes_among(y, classes)
+        X = _indexable(X, codes.size)
         together = None if groups is None else checks.as_groups(groups, codes, fewest=FEWEST)
         weight = checked_class_weight(sample_weight, codes)
         own = class_scores_of(estimator, X)
@@ -372,6 +392,10 @@ class ClassTraining(_Table):
     def counts(self) -> Ints:
         """Rows per class."""
         return np.bincount(self.codes)
+
+    def asked(self, model: Any, table: Any) -> Floats:
+        """Scores (K, N) of some rows by a refit."""
+        return class_scores_of(model, table)
 
     @property
     def fewest(self) -> int:
@@ -403,22 +427,13 @@ def refitted_rows(training: ClassTraining, n_jobs: int | None, progress: Progres
         raise InputError(KEPT_APART)
     scores, warned = np.empty((len(training.classes), *fold.shape)), list[str]()
     made = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_refit_of_classes)(training, SEED + k, trained[k], rows) for k, rows in enumerate(held)
+        delayed(_refit_and_score)(training, SEED + k, trained[k], rows) for k, rows in enumerate(held)
     )
     for k, (decisions, texts) in enumerate(made):
         scores[:, k // folds, held[k]], warned = decisions, warned + texts[:1]
         if progress is not None:
             progress(k + 1, len(held))
     return _as_class_rows(training, scores, fold, 1 - 1 / folds, tuple(warned))
-
-
-def _refit_of_classes(training: ClassTraining, seed: int, train: Ints, held: Ints) -> Fit:
-    from sklearn.utils import _safe_indexing
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        decisions = class_scores_of(_refitted(training, seed, train), _safe_indexing(training.table, held))
-    return decisions, _texts_of(caught)
 
 
 def _as_class_rows(
@@ -440,7 +455,7 @@ def _as_class_rows(
     )
     ranked = log_odds(decisions) if score == LOG_ODDS else decisions
     rows = RefittedRows(found, ranked, fold, share, training.groups)
-    provenance = Provenance("refit", name, notes=_told(name, int(fold.max()) + 1, share, rows.agreement, warned))
+    provenance = Provenance("refit", name, notes=_told(training, int(fold.max()) + 1, share, rows.agreement, warned))
     return replace(rows, honest=replace(found, provenance=provenance, noise_share=rows.noise_share(())))
 
 
@@ -465,7 +480,7 @@ class Refits(LeaveOneOut):
         """Refit, compute the statistic, apply the prior."""
         held, name = hold_out(training, n_jobs, progress), type(training.estimator).__name__
         statistic = statistic_of_refits(held, training.groups)
-        notes = _told(name, held.fits, held.share, held.agreement, held.warned)
+        notes = _told(training, held.fits, held.share, held.agreement, held.warned)
         provenance = Provenance("refit", name, notes=notes)
         removed = _as_removed(training, held, provenance)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
@@ -517,11 +532,13 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
     )
 
 
-def _told(name: str, fits: int, share: float, agreement: float, warned: tuple[str, ...]) -> tuple[str, ...]:
+def _told(
+    training: Training | ClassTraining, fits: int, share: float, agreement: float, warned: tuple[str, ...]
+) -> tuple[str, ...]:
+    name = type(training.estimator).__name__
     made = (
         f"this {name} was refitted {fits} times, all of its steps, each time on {share:.0%} of the rows; the "
         f"scores of a row agree between refits by {agreement:.2f} (correlation)."
     )
-    if not warned:
-        return (made,)
-    return made, f"{len(warned)} of the {fits} refits gave a warning; the first: {warned[0]}"
+    told = (made, GIVEN_SCALES) if training.procedure is not training.estimator else (made,)
+    return (*told, f"{len(warned)} of the {fits} refits gave a warning; the first: {warned[0]}") if warned else told

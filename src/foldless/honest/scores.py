@@ -145,14 +145,15 @@ def _on_fit(solution: Optimum, off_scale: bool) -> tuple[str, ...]:
     return on_convergence(cosine, used) if solution.polished else ()
 
 
+GIVEN_SCALES = (
+    "every column of X has mean 0 and standard deviation 1: they are taken to have been standardised on these very "
+    "rows, and rows are left out of that step as well, as if it were part of a Pipeline."
+)
+
+
 def on_given_scales(objective: Objective) -> tuple[str, ...]:
     """A note that columns passed in standardised are taken to have been standardised on these very rows."""
-    if not any(scaled.given for scaled in objective.scaled):
-        return ()
-    return (
-        "every column of X has mean 0 and standard deviation 1: they are taken to have been standardised on these very "
-        "rows, and rows are left out of that step as well, as if it were part of a Pipeline.",
-    )
+    return (GIVEN_SCALES,) if any(scaled.given for scaled in objective.scaled) else ()
 
 
 def on_kept_balance(objective: Objective, codes: Ints | None) -> tuple[str, ...]:

@@ -134,7 +134,7 @@ def scaled_columns(steps: Steps, X: Any) -> tuple[ScaledColumns, ...]:
     width = slice(0, int(X.shape[1]))
     if steps:
         return _scaled_by(steps[-1][1], width)
-    return (ScaledColumns(width, "sd", centred=True, given=True),) if _looks_standardised(X) else ()
+    return (ScaledColumns(width, "sd", centred=True, given=True),) if looks_standardised(X) else ()
 
 
 def _scaled_by(step: Any, place: slice) -> tuple[ScaledColumns, ...]:
@@ -180,7 +180,7 @@ def loose_centres(steps: Steps, scaled: tuple[ScaledColumns, ...], classifier: A
     return steps[-1:] if tied and centred > MANY_CENTRED * shape[0] else []
 
 
-def _looks_standardised(X: Any) -> bool:
+def looks_standardised(X: Any) -> bool:
     """Whether every column that varies has mean 0 and standard deviation 1, with N or with N - 1 in its denominator."""
     if not isinstance(X, np.ndarray):
         return False
