@@ -68,9 +68,7 @@ class LocalModel:
         return np.asarray(self.B @ self.B.T)
 
     def between(self, rows: Ints, columns: Ints) -> Floats:
-        """Influence of some rows on others; of few rows, from that of all."""
-        if len(self.B) <= MOST_ROWS and isinstance(self.B, np.ndarray) and self.B.dtype == np.float64:
-            return self.G[rows][:, columns]
+        """Influence of some rows on others."""
         return (self.B[rows] @ self.B[columns].T).astype(np.float64, copy=False)
 
     def at(self, rows: Ints) -> LocalModel:
@@ -131,17 +129,31 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
         G, ui, uj = pair_slopes(model, rows1, columns)
         moved = moved + (reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0)
         out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
+    model.__dict__["shifts"] = out1, out0  # the choice of a penalty asks for them again
     return out1, out0, moved
 
 
-def within_influence(model: LocalModel, members: Members, single: Floats) -> float:
-    """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
+def influences(model: LocalModel, rows: Ints, columns: Ints) -> Floats:
+    """I_ij = z_i(-ij) - z_i(-i) = G_ij u_j / (1 - h_i), with u_j as in `pair_slopes`."""
+    g, d, G = model.slope_alone, model.curvature_alone, model.between(rows, columns)
+    u = G * d[columns]
+    det = G * u
+    det *= -d[rows, None]
+    det += 1.0
+    np.maximum(det, MIN_DETERMINANT, out=det)
+    u *= g[rows, None]
+    u += g[columns]
+    u /= det
+    u *= G
+    u /= model.slack[rows, None]
+    return u
+
+
+def within_influence(model: LocalModel, members: Members) -> float:
+    """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I as in `influences`."""
     rows, total = members.rows, 0.0
     for part in column_blocks(len(rows), len(rows), model.B):
-        G, influence, others = pair_slopes(model, rows, rows[part])
-        influence *= model.diagonal[rows, None]
-        influence += np.multiply(G, others, out=others)
-        influence -= single[rows, None]
+        influence = influences(model, rows, rows[part])
         diagonal = (np.arange(len(rows))[part], np.arange(influence.shape[1]))
         influence[diagonal] = 0.0
         influence -= members.share @ influence
@@ -462,9 +474,9 @@ def influence_sums(
         model, shift1, shift0 = model.at(np.flatnonzero(kept)), np.asarray(shift1[both]), np.asarray(shift0[both])
     scale = few.ratios(problem.positive, alone.exposure, alone.impact)
     return (
-        scale[0, 0] * within_influence(model, first, single)
+        scale[0, 0] * within_influence(model, first)
         + scale[0, 1] * between_influence(shift1 - single[first.rows, None], first, second),
-        scale[1, 1] * within_influence(model, second, single)
+        scale[1, 1] * within_influence(model, second)
         + scale[1, 0] * between_influence(shift0.T - single[second.rows, None], second, first),
     )
 

@@ -160,7 +160,7 @@ class Candidate:
 
     def _alone(self, rows: Ints) -> tuple[Floats, Floats]:
         """Each of some rows left out: with all others there, and (N, rows) without each of the N rows, less that."""
-        model, D, reach = self.model, self.model.D[rows], self.model.G[:, rows]
+        model, D, reach = self.model, self.model.D[rows], self.model.B @ self.model.B[rows].T
         moved, single = reach * model.slope_alone[:, None], model.diagonal[rows] * model.slope_alone[rows]
         diagonal = model.diagonal[rows] + reach**2 * model.curvature_alone[:, None]
         slope = (model.g[rows] + D * moved) / (1.0 - np.minimum(diagonal * D, MAX_LEVERAGE))
@@ -178,7 +178,7 @@ class Candidate:
         if self.problem.loss is None:
             return known
         rows1, rows0 = self.removed.rows1, self.removed.rows0
-        shift1, shift0 = pair_shifts(self.model, rows1, rows0)
+        shift1, shift0 = self.model.__dict__.get("shifts") or pair_shifts(self.model, rows1, rows0)
         return np.where(known == 0, 0.0, z[rows1, None] + shift1 - z[rows0] - shift0)
 
     def _order_without_each(self) -> tuple[float, Floats]:
