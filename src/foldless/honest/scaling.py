@@ -41,6 +41,7 @@ MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
+MANY = 10_000_000  # rows x rows x columns from which the columns of a row space are in single precision
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
@@ -291,19 +292,24 @@ class Rescaling:
     def _of_row_space(self, scaled: ScaledColumns, rows: Ints) -> Columns:
         """From A = L Q' and X'D A H^-1 + lam H^-1 = I."""
 
-        def lift() -> tuple[Floats, Floats]:
-            values = dense(self.X[:, scaled.columns])
-            return values, lifted(self.design, values, self.curvature.centre is not None)
+        centred = self.curvature.centre is not None
 
-        values, Q = self.design.kept(("lifted", scaled.columns.start), lift)
-        M = self._reach @ Q
-        used = np.minimum(self.D @ (values * M), 1.0)
+        def lift() -> tuple[Floats, Any, Any]:
+            values = dense(self.X[:, scaled.columns])
+            dtype = np.float32 if len(values) * self.X.size >= MANY else np.float64
+            about = values - values.mean(axis=0) if centred else values  # D'M = 0 with a free intercept
+            return values, about.astype(dtype), lifted(self.design, values, centred).astype(dtype)
+
+        values, about, Q = self.design.kept(("lifted", scaled.columns.start), lift)
+        reach, coef, D = (each.astype(Q.dtype) for each in (self._reach, self.coef, self.D))
+        M = reach @ Q
+        used = np.minimum(D @ (about * M), 1.0)
 
         def inverse(J: Ints) -> Floats:
-            return np.asarray((np.eye(J.size) - (self.D * values[:, J].T) @ M[:, J]) / self.lam)
+            return np.asarray((np.eye(J.size) - (D * about[:, J].T) @ M[:, J]) / self.lam)
 
         own, seen = (values, M) if rows.size == len(M) else (values[rows], M[rows])
-        return Columns(scaled, own, self.coef @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
+        return Columns(scaled, own, coef @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,12 +339,13 @@ class Columns:
 
     def changes(self, weight: Floats) -> Changes:
         """What removing each row changes; `weight` are the weights of these rows in weighted scales."""
-        return Changes(self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight))
+        ratio = self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight)
+        return Changes(ratio.astype(self.M.dtype, copy=False))
 
     def table(self, curvature_alone: Floats, changes: Changes) -> Table:
         """What removing each row on its own does to this fit."""
         h = self.M * self.M
-        h *= curvature_alone[:, None]
+        h *= curvature_alone[:, None].astype(h.dtype)
         E, ratio = self.effective(np.add(h, self.h, out=h), changes.ratio), changes.ratio  # h without the row
         joint = tuple((i, J, self._joint(i, J, ratio[i], E[i], curvature_alone[i])) for i, J in changes.several)
         return Table(self.w, self.M, E, changes, joint)
