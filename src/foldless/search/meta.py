@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from itertools import permutations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -23,12 +23,10 @@ from foldless.estimate import auc_posterior
 from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import class_scores_of, classes_of, scores_of
-from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
 
-T = TypeVar("T", AUCPosterior, AccuracyPosterior)
 NO_GROUPS = (
     "a search over more than two classes takes independent rows: search one class against the rest, y == label, or "
     "leave groups out if the rows are independent."
@@ -230,24 +228,22 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if options.in_sample:
                 raise InputError("method 'in-sample' is for two classes, and y has more: use method='loo'.")
         search = run(study, self)
-        self._keep(search)
-        self._search, self._study = search, study
+        self._search, self._study = self._kept(search), study
         self._tuned: AUCPosterior | None = None
         return self
 
-    def _keep(self, search: SearchOutcome) -> None:
-        self.path_, self.optimism_ = search.path, search.joint.optimism()
+    def _kept(self, search: SearchOutcome) -> SearchOutcome:
         index = self.refit(search.results) if callable(self.refit) else search.best
         chosen = _chosen(index, search)
-        self.best_index_, self.best_params_ = int(index), search.candidates[index]
-        self.best_posterior_ = _with_note(chosen.told(), len(search.outcomes), self.optimism_)
-        self.best_score_ = self.best_posterior_.mean
+        self.path_, self.best_index_, self.best_params_ = search.path, int(index), search.candidates[index]
+        self.best_score_ = chosen.posterior.mean
         for name in ("best_estimator_", "feature_names_in_"):
             self.__dict__.pop(name, None)
         if self.refit:
             self.best_estimator_ = chosen.estimator()
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        return search if index == search.best else replace(search, best=self.best_index_)
 
     @property
     def classes_(self) -> Any:
@@ -265,6 +261,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     results_ = _of_search("results", "The table of the candidates.")
     posteriors_ = _of_search("posteriors", "What the candidates are judged by.")
+    best_posterior_ = _of_search("best_posterior", "Posterior of the chosen candidate.")
+    optimism_ = _of_search("optimism", "How far the largest posterior mean is expected to lie too high.")
 
     def __getstate__(self) -> Any:
         state = super().__getstate__()
@@ -345,16 +343,6 @@ def _chosen(index: Any, search: SearchOutcome) -> Any:
     if outcome.error is not None:
         raise InputError(f"refit returned candidate {index}, which could not be judged: {outcome.error}")
     return outcome
-
-
-def _with_note(posterior: T, candidates: int, optimism: float) -> T:
-    if candidates == 1:
-        return posterior
-    note = (
-        f"chosen among {candidates} candidates with the help of this very number: the largest of their means is "
-        f"expected to lie {optimism:.3f} too high for that reason alone."
-    )
-    return replace(posterior, notes=(*posterior.notes, note))
 
 
 def average_auc(y: Any, decisions: Any, classes: Any, *, kind: Any, multi_class: str, sample_weight: Any) -> float:

@@ -26,7 +26,6 @@ class SearchOutcome:
     outcomes: list[Outcome]
     candidates: list[Params]
     level: float
-    joint: JointAUC
     best: int
 
     @property
@@ -36,6 +35,29 @@ class SearchOutcome:
     def on_its_own(self) -> SearchOutcome:
         """The same without the training rows, which nothing but `FoldlessSearch.posterior_` needs any more."""
         return replace(self, outcomes=[replace(o.without_rows(), error=None) for o in self.outcomes])
+
+    @cached_property
+    def joint(self) -> JointAUC:
+        """How the candidates that could be judged err together."""
+        known = [(o.posterior.mean, o.posterior.sd, o.shares) for o in self.outcomes if o.posterior is not None]
+        mean, sd, shares = (np.array(each) for each in zip(*known, strict=True))
+        return JointAUC(mean, sd, shares)
+
+    @cached_property
+    def optimism(self) -> float:
+        return self.joint.optimism()
+
+    @cached_property
+    def best_posterior(self) -> Any:
+        """What the chosen candidate is judged by, with all notes."""
+        posterior: Any = self.outcomes[self.best].told()
+        if len(self.outcomes) == 1:
+            return posterior
+        note = (
+            f"chosen among {len(self.outcomes)} candidates with the help of this very number: the largest of their "
+            f"means is expected to lie {self.optimism:.3f} too high for that reason alone."
+        )
+        return replace(posterior, notes=(*posterior.notes, note))
 
     @cached_property
     def posteriors(self) -> list[Any]:
@@ -71,13 +93,12 @@ def run(study: Study, settings: Any) -> SearchOutcome:
     outcomes = sorted(_tried(study, candidates, settings), key=lambda outcome: outcome.index)
     judged = _judged(outcomes, candidates, settings.error_score)
     _repeat_warnings(outcomes)
-    known, laws = [o.index for o in judged], [o.posterior for o in judged]
-    mean, sd = np.array([(law.mean, law.sd) for law in laws if law is not None]).T
-    joint = JointAUC(mean, sd, np.array([o.shares for o in judged]))
-    best = int(np.argmax(joint.mean))
-    if settings.rule == "simplest":
-        best = simplest(best, [candidates[k] for k in known], joint, settings.level)
-    return SearchOutcome(outcomes, candidates, settings.level, joint, known[best])
+    best = int(np.argmax([o.posterior.mean for o in judged if o.posterior is not None]))
+    search = SearchOutcome(outcomes, candidates, settings.level, judged[best].index)
+    if settings.rule != "simplest":
+        return search
+    best = simplest(best, [candidates[o.index] for o in judged], search.joint, settings.level)
+    return replace(search, best=judged[best].index)
 
 
 def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
