@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from foldless.model.view import LinearView
 
 
-MOST_EXPONENT = 700.0  # of a double: its reciprocal is as good as 0
-
-
 # ---- What one training row costs, as a function of its score: the three losses with a closed form.
 
 
@@ -64,7 +61,7 @@ class LogisticLoss(Loss):
 
     def gradient(self, z: Floats) -> Floats:
         # p(z) - y loses every digit once p rounds to one; this form keeps them.
-        return -self.weight * self.target / (1.0 + np.exp(np.minimum(self.target * z, MOST_EXPONENT)))
+        return -self.weight * self.target / (1.0 + np.exp(np.minimum(self.target * z, 700.0)))
 
     def curvature(self, z: Floats) -> Floats:
         e = np.exp(-np.abs(z))

@@ -241,12 +241,8 @@ def second_steps(z: Floats, model: LocalModel, loss: Loss, u: Floats, units: Int
     out = units == np.arange(units.max() + 1)[:, None]
     alone = np.array_equal(units, np.arange(units.size))  # every row is a unit of its own
     first = u[:, None] * model.G if alone else (out * u) @ model.B @ model.B.T
-    missed = loss.gradient(z + first)
-    missed -= loss.gradient(z)
-    missed -= model.D * first
-    missed[out] = 0.0
-    spread = float((z + first[units, np.arange(units.size)]).std())
-    added = np.zeros_like(first)
+    missed = np.where(out, 0.0, loss.gradient(z + first) - loss.gradient(z) - model.D * first)
+    added, spread = np.zeros_like(first), float((z + first[units, np.arange(units.size)]).std())
     some = _unsettled(model, missed, out, spread)
     for part in blocks(some.size, model.B.size):
         few = some[part]

@@ -198,7 +198,7 @@ class PenaltyPath:
 
 
 def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:
-    """Where to start: on the curve through the last three fits, which move evenly with the logarithm of the strength."""
+    """Where to start: on the curve through the last three fits, as they move with the logarithm of the strength."""
     at, x = {float(np.log(known)): fit for known, fit in trail[-3:]}, float(np.log(value))
     shares = np.array([np.prod([(x - b) / (a - b) for b in at if b != a]) for a in at])
     parts = zip(*((fit.coef, fit.intercept, fit.scores) for fit in at.values()), strict=True)

@@ -67,10 +67,6 @@ class LocalModel:
         """Influence of all rows on each other's scores."""
         return np.asarray(self.B @ self.B.T)
 
-    def between(self, rows: Ints, columns: Ints) -> Floats:
-        """Influence of some rows on others."""
-        return (self.B[rows] @ self.B[columns].T).astype(np.float64, copy=False)
-
     def at(self, rows: Ints) -> LocalModel:
         """The model on some of its rows, on the host."""
         return LocalModel(*(np.asarray(each[rows]) for each in (self.g, self.D, self.B)))
@@ -81,21 +77,15 @@ def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
 
     The shift of i is G_ii u_i + G_ij u_j. Both arrays have shape (rows, columns); entries with i = j are meaningless.
     """
-    return _shifts(model, rows, columns, *pair_slopes(model, rows, columns))
-
-
-def _shifts(model: LocalModel, rows: Ints, columns: Ints, G: Floats, ui: Floats, uj: Floats) -> tuple[Floats, Floats]:
-    shift_i, shift_j = model.diagonal[rows, None] * ui, model.diagonal[columns] * uj
-    shift_i += G * uj
-    shift_j += G * ui
-    return shift_i, shift_j
+    G, ui, uj = pair_slopes(model, rows, columns)
+    return model.diagonal[rows, None] * ui + G * uj, model.diagonal[columns] * uj + G * ui
 
 
 def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
-    G = model.between(rows, columns)
+    G = (model.B[rows] @ model.B[columns].T).astype(np.float64, copy=False)
     ui, uj = G * di, G * dj
     det = ui * uj
     np.subtract(1.0, det, out=det)
@@ -128,32 +118,18 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
         columns, share0 = rows0[part], second.share[part]
         G, ui, uj = pair_slopes(model, rows1, columns)
         moved = moved + (reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0)
-        out1[:, part], out0[:, part] = _shifts(model, rows1, columns, G, ui, uj)
+        out1[:, part] = model.diagonal[rows1, None] * ui + G * uj
+        out0[:, part] = model.diagonal[columns] * uj + G * ui
     model.__dict__["shifts"] = out1, out0  # the choice of a penalty asks for them again
     return out1, out0, moved
 
 
-def influences(model: LocalModel, rows: Ints, columns: Ints) -> Floats:
-    """I_ij = z_i(-ij) - z_i(-i) = G_ij u_j / (1 - h_i), with u_j as in `pair_slopes`."""
-    g, d, G = model.slope_alone, model.curvature_alone, model.between(rows, columns)
-    u = G * d[columns]
-    det = G * u
-    det *= -d[rows, None]
-    det += 1.0
-    np.maximum(det, MIN_DETERMINANT, out=det)
-    u *= g[rows, None]
-    u += g[columns]
-    u /= det
-    u *= G
-    u /= model.slack[rows, None]
-    return u
-
-
 def within_influence(model: LocalModel, members: Members) -> float:
-    """Sum over j, and over the other i of the same class, of (I_ij - mean_i I_ij)^2, I as in `influences`."""
+    """Sum over j, and over the other i of a class, of (I_ij - mean_i I_ij)^2, I_ij = z_i(-ij) - z_i(-i)."""
     rows, total = members.rows, 0.0
     for part in column_blocks(len(rows), len(rows), model.B):
-        influence = influences(model, rows, rows[part])
+        G, _, influence = pair_slopes(model, rows, rows[part])
+        influence *= G / model.slack[rows, None]  # I_ij = G_ij u_j / (1 - h_i)
         diagonal = (np.arange(len(rows))[part], np.arange(influence.shape[1]))
         influence[diagonal] = 0.0
         influence -= members.share @ influence

@@ -301,15 +301,14 @@ class Rescaling:
             return values, about.astype(dtype), lifted(self.design, values, centred).astype(dtype)
 
         values, about, Q = self.design.kept(("lifted", scaled.columns.start), lift)
-        reach, coef, D = (each.astype(Q.dtype) for each in (self._reach, self.coef, self.D))
-        M = reach @ Q
+        M, D = self._reach.astype(Q.dtype) @ Q, self.D.astype(Q.dtype)
         used = np.minimum(D @ (about * M), 1.0)
 
         def inverse(J: Ints) -> Floats:
             return np.asarray((np.eye(J.size) - (D * about[:, J].T) @ M[:, J]) / self.lam)
 
         own, seen = (values, M) if rows.size == len(M) else (values[rows], M[rows])
-        return Columns(scaled, own, coef @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
+        return Columns(scaled, own, self.coef.astype(Q.dtype) @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,8 +70,9 @@ class SeparationStatistic:
     def deviance(self, delta: Floats) -> Floats:
         """D at separations delta."""
         a, x = self.auc, np.asarray(delta) / SQRT2
-        own = xlogy(a, a) + xlogy(1 - a, 1 - a)
-        deviance = 2 * self.trials * (own - a * log_ndtr(x) - (1 - a) * log_ndtr(-x))
+        own, tail = xlogy(a, a) + xlogy(1 - a, 1 - a), log_ndtr(-np.abs(x))
+        rest, above = np.log1p(-np.exp(tail)), x > 0
+        deviance = 2 * self.trials * (own - np.where(above, a, 1 - a) * rest - np.where(above, 1 - a, a) * tail)
         return np.asarray(np.maximum(deviance, 0.0))
 
     def distance(self, delta: Floats) -> Floats:

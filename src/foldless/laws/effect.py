@@ -314,19 +314,11 @@ class GridEffect:
         total = np.concatenate([[0.0], np.cumsum(steps)])
         return np.asarray(total / total[-1])
 
-    @cached_property
-    def aucs(self) -> Floats:
-        """Phi(x / sqrt 2) at the points."""
-        return np.asarray(ndtr(self.points / SQRT2))
-
-    def _probabilities(self, scale: float) -> Floats:
-        return self.aucs if scale == SQRT2 else np.asarray(ndtr(self.points / scale))
-
     def mean_probability(self, scale: float) -> float:
-        return float(self._weights @ self._probabilities(scale))
+        return float(self._weights @ ndtr(self.points / scale))
 
     def sd_probability(self, scale: float) -> float:
-        values = self._probabilities(scale)
+        values = ndtr(self.points / scale)
         return float(np.sqrt(self._weights @ np.square(values - self._weights @ values)))
 
     def cdf(self, x: Any) -> Floats:

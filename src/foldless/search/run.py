@@ -40,8 +40,7 @@ class SearchOutcome:
     def joint(self) -> JointAUC:
         """How the candidates that could be judged err together."""
         known = [(o.posterior.mean, o.posterior.sd, o.shares) for o in self.outcomes if o.posterior is not None]
-        mean, sd, shares = (np.array(each) for each in zip(*known, strict=True))
-        return JointAUC(mean, sd, shares)
+        return JointAUC(*(np.array(each) for each in zip(*known, strict=True)))
 
     @cached_property
     def optimism(self) -> float:
@@ -50,14 +49,12 @@ class SearchOutcome:
     @cached_property
     def best_posterior(self) -> Any:
         """What the chosen candidate is judged by, with all notes."""
-        posterior: Any = self.outcomes[self.best].told()
-        if len(self.outcomes) == 1:
-            return posterior
+        posterior, count = self.outcomes[self.best].told(), len(self.outcomes)
         note = (
-            f"chosen among {len(self.outcomes)} candidates with the help of this very number: the largest of their "
-            f"means is expected to lie {self.optimism:.3f} too high for that reason alone."
+            f"chosen among {count} candidates with the help of this very number: the largest of their means is "
+            f"expected to lie {self.optimism:.3f} too high for that reason alone."
         )
-        return replace(posterior, notes=(*posterior.notes, note))
+        return posterior if posterior is None or count == 1 else replace(posterior, notes=(*posterior.notes, note))
 
     @cached_property
     def posteriors(self) -> list[Any]:
@@ -95,9 +92,8 @@ def run(study: Study, settings: Any) -> SearchOutcome:
     _repeat_warnings(outcomes)
     best = int(np.argmax([o.posterior.mean for o in judged if o.posterior is not None]))
     search = SearchOutcome(outcomes, candidates, settings.level, judged[best].index)
-    if settings.rule != "simplest":
-        return search
-    best = simplest(best, [candidates[o.index] for o in judged], search.joint, settings.level)
+    if settings.rule == "simplest":
+        best = simplest(best, [candidates[o.index] for o in judged], search.joint, settings.level)
     return replace(search, best=judged[best].index)
 
 
