@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import gaussian
-from foldless.honest import pairs
+from foldless.honest import pairs, scaling
 from foldless.honest.classes import log_odds, remove_rows_of_classes
 from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
@@ -271,6 +271,23 @@ def test_extremes_leave_with_their_group():
         model = make_pipeline(scaler, RidgeClassifier(alpha=2.0))
         own = refit_group_pairs(model, X, y, groups)[np.arange(36), groups]
         np.testing.assert_allclose(removed(model, X, y, groups=groups).loo, own, atol=1e-9)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("classifier", [RidgeClassifier(0.01), LogisticRegression(C=1e-3), LogisticRegression(C=100.0)])
+def test_single_precision_is_enough_for_many_columns(monkeypatch, classifier, grouped):
+    """Columns far from 0, and some that single rows nearly hold alone; the correction itself is of the order of 1."""
+    X, y = rare(300)
+    X[:, 100:] += 1e4
+    model = make_pipeline(StandardScaler(with_mean=False), classifier)
+    groups = np.arange(y.size) // 4 if grouped else None
+    found = [kept(model, X, y, groups=groups)]
+    for many in (scaling.MANY, 0):
+        monkeypatch.setattr(scaling, "MANY", many)
+        found.append(removed(model, X, y, groups=groups))
+    without, double, single = (np.concatenate([each.loo, each.pairs.complete.ravel()]) for each in found)
+    assert np.abs(double - without).max() > 0.05 * double.std()
+    assert 0 < np.abs(single - double).max() < (1e-3 if grouped else 1e-4) * double.std()
 
 
 @pytest.mark.parametrize("P", [6, 90])

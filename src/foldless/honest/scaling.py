@@ -291,12 +291,11 @@ class Rescaling:
 
     def _of_row_space(self, scaled: ScaledColumns, rows: Ints) -> Columns:
         """From A = L Q' and X'D A H^-1 + lam H^-1 = I."""
-
         centred = self.curvature.centre is not None
 
         def lift() -> tuple[Floats, Any, Any]:
             values = dense(self.X[:, scaled.columns])
-            dtype = np.float32 if len(values) * self.X.size >= MANY else np.float64
+            dtype = np.float32 if centred and len(values) ** 2 * self.X.shape[1] >= MANY else np.float64
             about = values - values.mean(axis=0) if centred else values  # D'M = 0 with a free intercept
             return values, about.astype(dtype), lifted(self.design, values, centred).astype(dtype)
 
