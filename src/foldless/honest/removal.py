@@ -120,7 +120,6 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
         moved = moved + (reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0)
         out1[:, part] = model.diagonal[rows1, None] * ui + G * uj
         out0[:, part] = model.diagonal[columns] * uj + G * ui
-    model.__dict__["shifts"] = out1, out0  # the choice of a penalty asks for them again
     return out1, out0, moved
 
 

@@ -178,7 +178,7 @@ class Candidate:
         if self.problem.loss is None:
             return known
         rows1, rows0 = self.removed.rows1, self.removed.rows0
-        shift1, shift0 = self.model.__dict__.get("shifts") or pair_shifts(self.model, rows1, rows0)
+        shift1, shift0 = pair_shifts(self.model, rows1, rows0)
         return np.where(known == 0, 0.0, z[rows1, None] + shift1 - z[rows0] - shift0)
 
     def _order_without_each(self) -> tuple[float, Floats]:
