@@ -164,8 +164,23 @@ def test_the_error_of_a_mean_is_that_of_its_units():
     assert single.average(brier).error == pytest.approx(alone.average(brier).error, rel=1e-12)
     sums = np.add.reduceat(paired.effects((p - y) ** 2), np.arange(0, 60, 2))
     df = max(2 * 30 / max(30 * np.sum(sums**4) / np.sum(sums**2) ** 2 - 1, 1.0), 4.0)
-    by_hand = np.sqrt(1.2 * np.sum(sums**2) * 30 / 29 * df / (df - 2))
+    effects = paired.effects((p - y) ** 2)
+    within = effects - np.where(y, effects[y].mean(), effects[~y].mean())
+    inner = np.add.reduceat(within, np.arange(0, 60, 2))
+    by_hand = np.sqrt((np.sum(sums**2) + 0.2 * np.sum(inner**2)) * 30 / 29 * df / (df - 2))
     assert paired.average(brier).error == pytest.approx(by_hand)
+
+
+def test_what_fits_share_does_not_widen_the_doubt_about_the_prevalence():
+    """One probability for all rows: the error of the Brier score is that of the share of positive rows alone."""
+    y, p = np.arange(100) < 20, np.full(100, 0.2)
+    plain, shared = (ProbableRows(y, p[None, :], p, rho).average(brier).error for rho in (0.0, 1.5))
+    assert plain == pytest.approx(shared, rel=1e-12)
+    binomial = abs(1 - 2 * 0.2) * np.sqrt(0.2 * 0.8 / 99)
+    assert plain == pytest.approx(binomial, rel=0.05)
+    spread = np.where(np.arange(100) % 2, 0.1, 0.3)
+    plain, shared = (ProbableRows(y, spread[None, :], spread, rho).average(brier).error for rho in (0.0, 1.5))
+    assert plain * 1.05 < shared < plain * np.sqrt(2.5)
 
 
 @pytest.mark.parametrize("C", [1e-10, 1e-3])
@@ -194,9 +209,34 @@ def test_net_benefit_follows_from_the_rates_at_the_same_threshold():
     assert np.all(curve.mean < high)
 
 
+def test_net_benefit_leaves_out_what_the_curve_explains_as_chance():
+    """Rates at a threshold, less the part of their gap to the curve that is chance; nothing where tails bend it."""
+    a = analysed()
+    law, rows, t = a.calibration.law, a.measures().rows, 0.3
+    rates, share, cost = a.at(probability=t), a.y.mean(), t / (1 - t)
+    plain = share * rates.sensitivity.mean - (1 - share) * cost * (1 - rates.specificity.mean)
+    q, flagged = law.said, rows.honest[0] >= t
+    gap = plain - np.mean(flagged * (q - (1 - q) * cost))
+    chance = np.sum(flagged * q * (1 - q)) * (1 + cost) ** 2 / q.size**2
+    assert gap != 0
+    assert a.net_benefit([t]).mean[0] == pytest.approx(plain - min(gap**2, chance) / gap, abs=2e-4)
+    X, y = drawn(200)
+    X[::40] *= 12
+    tailed = fl.analyse(LogisticRegression(**TIGHT).fit(X, y), X, y)
+    assert tailed.calibration.law._spread[1] > 4
+    assert tailed.calibration.law.said is None
+
+
 def test_the_intercept_puts_the_mean_probability_right():
+    """Half of it over the rows, half over normal log odds with their means and spreads; of refits over the rows."""
     a = analysed(LogisticRegression(C=0.01, **TIGHT))
-    shifted = expit(logit(a.probabilities) + a.calibration.intercept.mean)
+    s, shift, one = logit(a.probabilities), a.calibration.intercept.mean, a.y == 1
+    z = np.random.default_rng(0).standard_normal(200_000)
+    normal = [expit(s[k].mean() + s[k].std() * z + shift).mean() for k in (one, ~one)]
+    smooth = one.mean() * normal[0] + (~one).mean() * normal[1]
+    assert (expit(s + shift).mean() + smooth) / 2 == pytest.approx(a.y.mean(), abs=1e-4)
+    refitted = analysed(LogisticRegression(C=0.01, **TIGHT), method="refit")
+    shifted = expit(logit(refitted.leave_one_out.held.probabilities) + refitted.calibration.intercept.mean)
     assert shifted.mean() == pytest.approx(a.y.mean(), abs=1e-6)
     assert a.calibration.oe.ppf(0.5) == pytest.approx(a.y.mean() / a.probabilities.mean(), rel=1e-3)
     assert a.calibration.intercept.apparent == pytest.approx(0.0, abs=1e-6)  # the training puts it there

@@ -76,7 +76,7 @@ class Measures:
         at: Floats = np.atleast_1d(as_numbers(thresholds, "thresholds"))
         if at.ndim != 1 or not at.size or np.any((at <= 0) | (at >= 1)):
             raise InputError(f"thresholds must be probabilities strictly between 0 and 1, got {thresholds!r}.")
-        each = tuple(net_benefit_at(self.rates_at(float(t)), self.rows, float(t)) for t in at)
+        each = tuple(net_benefit_at(self.rates_at(float(t)), self.calibration.law, float(t)) for t in at)
         return NetBenefit(at, each, self.rows.share, self.notes)
 
 
@@ -105,7 +105,9 @@ class ClassMeasures:
     def _average(self, name: str, loss: Callable[[Floats], Floats], most: float = np.inf) -> Measure:
         rows = self.of_class(0, float(self.auc.details["noise_share"]))
         losses = np.mean([loss(p) for p in np.moveaxis(self.honest, 1, 0)], axis=0)
-        return Measure.positive(name, rows.mean_of(losses, noise=True), float(loss(self.own).mean()), most)
+        law = rows.mean_of(losses, noise=False)
+        law = replace(law, error=law.error * (1 + rows.noise_share) ** 0.5)  # whatever the order of the classes
+        return Measure.positive(name, law, float(loss(self.own).mean()), most)
 
     def of_class(self, k: int, noise_share: float) -> ProbableRows:
         """Class k against the rest."""
@@ -122,15 +124,13 @@ class ClassMeasures:
         return laws
 
 
-# ---- What decisions at a probability are worth, beside treating everybody and nobody.
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class NetBenefit:
     """Posterior of the net benefit at each threshold: prevalence x TPR - odds x (1 - prevalence) x FPR.
 
     `mean`, `sd`, `apparent`, `treat_all` and `treat_none` are arrays, one value for each of `thresholds`, and so are
-    both ends of `interval(level)`. A true positive counts 1, a false positive the odds of the threshold.
+    both ends of `interval(level)`. A true positive counts 1, a false positive the odds of the threshold. What
+    the calibration curve explains as chance is left out, so that rates at the threshold may say a little more or less.
     """
 
     thresholds: Floats
@@ -173,19 +173,19 @@ class NetBenefit:
         return f"NetBenefit({', '.join(parts)}{', ...' if self.thresholds.size > 5 else ''})"
 
 
-def net_benefit_at(post: ErrorPosterior, rows: ProbableRows, threshold: float) -> Measure:
-    """The net benefit at one threshold: a normal law with the moments of rates and prevalence."""
-    cost, fpr, tpr = threshold / (1 - threshold), post.rates.fpr, post.rates.tpr
-    hits, alarms = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0)
-    share, known = rows.share, rows.prevalence is not None
-    spread = 0.0 if known else share * (1 - share) / rows.positive.size
+def net_benefit_at(post: ErrorPosterior, curve: CalibrationLaw, threshold: float) -> Measure:
+    """The net benefit at one threshold: a normal law with the moments of rates and prevalence, less what is chance."""
+    rows, cost, fpr, tpr = curve.rows, threshold / (1 - threshold), post.rates.fpr, post.rates.tpr
+    hits, alarms, share = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0), rows.share
+    spread = share * (1 - share) / rows.positive.size if rows.prevalence is None else 0.0
     variance = (
         (share**2 + spread) * tpr.sd_probability(1.0) ** 2
         + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
         + spread * (hits + alarms) ** 2
     )
-    estimate = Estimate(share * hits - (1 - share) * alarms, float(np.sqrt(variance)))
+    value, flagged = share * hits - (1 - share) * alarms, rows.honest[0] >= threshold
+    chance = rows.chance_in(value, 1.0 * flagged, -cost * flagged, curve.said)
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
-    law = Measure.normal(f"net benefit at {threshold:g}", estimate, apparent)
+    law = Measure.normal(f"net benefit at {threshold:g}", Estimate(value - chance, float(variance**0.5)), apparent)
     # All positive rows found and no false alarm: more cannot be had.
     return replace(law, values=np.minimum(law.values, share + 3 * np.sqrt(spread)))

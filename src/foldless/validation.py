@@ -237,7 +237,7 @@ def _decisions(measures: Measures, threshold: float) -> tuple[Figure, ...]:
         AccuracyPosterior.of_moments(name, 1 - error.mean, error.sd)
         for name, error in (("accuracy", rates.error), ("balanced accuracy", replace(rates.error, prevalence=0.5)))
     )
-    benefit = net_benefit_at(rates, measures.rows, threshold)
+    benefit = net_benefit_at(rates, measures.calibration.law, threshold)
     laws = (
         ("sensitivity", rates.sensitivity, tpr),
         ("specificity", rates.specificity, 1 - fpr),

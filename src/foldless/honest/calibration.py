@@ -21,7 +21,7 @@ from foldless.honest.probabilities import TINY, ProbableRows, normal_rule, unit_
 from foldless.laws.effect import Effect
 
 COUNTED = 3.0  # times that the variance of log sd enters
-NORMAL_KURTOSIS = 3.0
+NORMAL_KURTOSIS, MOST_KURTOSIS = 3.0, 4.0
 SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
 FAR_SHARE, FAR_SD = 0.1, 1.0  # classifiers whose R may be anything, and the spread of its log there
 CLOSE, MOST_RATIO, STEPS = 0.5, 4.0, 60
@@ -72,11 +72,11 @@ class CalibrationLaw:
         far = float(expit(logit(FAR_SHARE) + (np.log(one / other) + seen**2 * (1 / one - 1 / other)) / 2))
         return [(1 - far, w * seen, near * (1 - w)), (far, FAR_SD**2 / other * seen, FAR_SD**2 / other * error)]
 
-    @property
+    @cached_property
     def said(self) -> Floats | None:
-        """The chance of each row, (N,), by the curve; None for refits, whose curve has any form, or if it is lost."""
-        s, one = self.rows.log_odds, self.rows.positive
-        if len(s) > 1 or s[0, one].min() >= s[0, ~one].max() or self._spread[0] <= 0.5 / self._size:
+        """The chance of each row, (N,), by the curve; None for refits or tails, which bend it, or if it is lost."""
+        s, one, (sd, kurtosis) = self.rows.log_odds, self.rows.positive, self._spread
+        if len(s) > 1 or s[0, one].min() >= s[0, ~one].max() or sd <= 0.5 / self._size or kurtosis > MOST_KURTOSIS:
             return None  # scores separate the classes, or hardly differ beside the 2 / n
         some = self._thinned.log_odds[0]
         order = np.argsort(some)

@@ -1,10 +1,10 @@
 """Averages over rows whose probabilities come from fits that lack them: Brier score, log loss, observed/expected.
 
-The mean of the losses of honest probabilities has the variance of independent rows, times r = 1 + rho for what the fits
-share (`foldless.honest.statistic`). Rows come as a random sample, so that the prevalence is uncertain, too; where it is
-stated, each class counts what is stated, and only the spread within the classes is left. The variance of few or
-heavy-tailed losses is itself uncertain, with 2 n / (kurtosis - 1) degrees of freedom. Calibration in the large, which
-compares the means of y and p, needs no factor r: the intercept absorbs what the training rows share.
+The mean of the losses of honest probabilities has the variance of independent rows, in each class times r = 1 + rho for
+what the fits share (`foldless.honest.statistic`). Rows are a random sample, so that the prevalence is uncertain, too;
+where it is stated, each class counts what is stated, and only the spread within the classes is left. The variance of
+few or heavy-tailed losses is itself uncertain, with 2 n / (kurtosis - 1) degrees of freedom. Calibration in the large,
+which compares the means of y and p, needs no factor r: the intercept absorbs what the training rows share.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from scipy.special import betaincinv, expit, logit, ndtri
 from foldless.checks import Bools, Floats, Ints
 from foldless.laws.effect import solved
 
-LEAST_DF = 4.0
-FARTHEST = 25.0  # log odds beyond this are as good as certain
+LEAST_DF, FARTHEST = 4.0, 25.0  # degrees of freedom; log odds beyond which a row is as good as certain
 TINY = float(np.finfo(float).tiny)
 Loss = Callable[[Floats, Bools], Floats]
 
@@ -89,12 +88,16 @@ class ProbableRows:
     def average(self, loss: Loss, said: Floats | None = None) -> Estimate:
         """The mean of a loss, with its standard error; less what is chance, given the chances `said` of the labels."""
         found = self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise=True)
+        one, zero = (loss(self.honest[0], np.full(self.positive.shape, label)) for label in (True, False))
+        return replace(found, value=found.value - self.chance_in(found.value, one, zero, said))
+
+    def chance_in(self, mean: float, one: Floats, zero: Floats, said: Floats | None) -> float:
+        """What may be chance in a mean, given the chances `said` of the labels; rows count `one` or `zero` by label."""
         if said is None:
-            return found
-        one, zero = (self.weights * loss(self.honest[0], np.full(said.shape, label)) for label in (True, False))
-        gap = found.value - float(said @ one + (1 - said) @ zero)
-        chance = float(said * (1 - said) @ np.square(one - zero)) * said.size / self.units
-        return replace(found, value=found.value - (min(gap**2, chance) / gap if gap else 0.0))
+            return 0.0
+        gap = mean - float(self.weights @ (said * one + (1 - said) * zero))
+        chance = float(said * (1 - said) @ np.square(self.weights * (one - zero))) * said.size / self.units
+        return min(gap**2, chance) / gap if gap else 0.0
 
     def mean_of(self, values: Floats, noise: bool) -> Estimate:
         """The mean of one value per row; `noise` if it varies with the training rows."""
@@ -108,14 +111,16 @@ class ProbableRows:
         return np.asarray(self.weights * (values - centre))
 
     def error_of(self, effects: Floats, noise: bool) -> float:
-        """Standard error of a sum of effects."""
-        sums = effects if self.groups is None else np.bincount(self.groups, weights=effects)
+        """Standard error of a sum of effects; what the fits share moves those of a class, not its share of the rows."""
+        within = effects - np.where(self.positive, effects[self.positive].mean(), effects[~self.positive].mean())
+        sums, inner = (x if self.groups is None else np.bincount(self.groups, weights=x) for x in (effects, within))
         if (unit := float(np.abs(sums).max())) == 0:
             return 0.0
         squares = np.square(sums / unit)  # powers of tiny ones would vanish
         n, total = sums.size, float(squares.sum())
         df = max(2 * n / max(n * float(squares @ squares) / total**2 - 1, 1.0), LEAST_DF)  # n / (kurtosis - 1)
-        return unit * float(np.sqrt((1 + noise * self.noise_share) * total * n / max(n - 1, 1) * df / (df - 2)))
+        total += noise * self.noise_share * float(np.sum(np.square(inner / unit)))
+        return unit * float(np.sqrt(total * n / max(n - 1, 1) * df / (df - 2)))
 
     def scaled_brier(self, score: float) -> Estimate:
         """1 - score / (share (1 - share)), of this Brier score: 0 for the prevalence as everybody's probability."""
@@ -133,16 +138,19 @@ class ProbableRows:
     @cached_property
     def intercept(self) -> Estimate:
         """Calibration in the large: what has to be added to the log odds for their mean probability to be right."""
-        shift = float(self.level(np.ones(1))[0])
+        shift = float(self.level(np.ones(1), smooth=True)[0])
         q = expit(shift + self.log_odds)
         info = float(self.weights @ (q * (1 - q)).mean(axis=0))
-        left = (self.positive - q).mean(axis=0)
-        return Estimate(shift, self.error_of(self.effects(left), False) / max(info, TINY))
+        return Estimate(shift, self.error_of(self.effects((self.positive - q).mean(axis=0)), False) / max(info, TINY))
 
-    def level(self, slopes: Floats) -> Floats:
-        """The intercept that gives the right mean probability at each slope of the log odds."""
+    def level(self, slopes: Floats, smooth: bool = False) -> Floats:
+        """The intercept that gives the right mean probability at each slope; `smooth`: half of it by normal classes."""
         repeats, share, reach = len(self.log_odds), self.share, FARTHEST * (1 + np.abs(slopes))
         s, weights = self.log_odds.ravel(), np.tile(self.weights, repeats) / repeats
+        if smooth and repeats == 1 and np.abs(s).max() < FARTHEST:  # the log odds of refits have any law
+            z, each = normal_rule(48)
+            laws = [s[one].mean() + s[one].std() * z for one in (self.positive, ~self.positive)]
+            s, weights = np.concatenate([s, *laws]), np.concatenate([weights, share * each, (1 - share) * each]) / 2
 
         def excess(a: Floats) -> tuple[Floats, Floats]:
             q = expit(a[:, None] + slopes[:, None] * s)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class CurveDisplay(style.Display):
     prevalence: float
     notes: tuple[str, ...] = ()
     _labels: ClassVar[tuple[str, str]]
+    _law: ClassVar[attrgetter[Any]]
 
     @classmethod
     def from_estimator(
@@ -55,8 +57,10 @@ class CurveDisplay(style.Display):
         return cls(*cls._curve(analysis, level, grid), level, analysis.measures().rows.share, analysis.notes)
 
     @classmethod
-    @abstractmethod
-    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]: ...
+    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        curve = cls._law(analysis)
+        return grid, curve.mean(grid), *curve.band(grid, level)
+
     @abstractmethod
     def _references(self, ax: Any) -> list[Any]: ...
 
@@ -77,11 +81,7 @@ class CalibrationDisplay(CurveDisplay):
     """The calibration curve with its band, beside the diagonal of right probabilities; see `from_estimator`."""
 
     _labels = "predicted probability", "share of positive rows"
-
-    @classmethod
-    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        curve = analysis.calibration.curve
-        return grid, curve.mean(grid), *curve.band(grid, level)
+    _law = attrgetter("calibration.curve")
 
     def _references(self, ax: Any) -> list[Any]:
         return list(ax.plot([0, 1], [0, 1], label="right probabilities", zorder=1, **style.DASHED))
@@ -108,11 +108,7 @@ class PrecisionRecallPosteriorDisplay(CurveDisplay):
     """The precision-recall curve with its band, beside the prevalence; see `from_estimator`."""
 
     _labels = "recall (sensitivity)", "precision (PPV)"
-
-    @classmethod
-    def _curve(cls, analysis: Analysis, level: float, grid: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        curve = analysis.precision_recall
-        return grid, curve.mean(grid), *curve.band(grid, level)
+    _law = attrgetter("precision_recall")
 
     def _references(self, ax: Any) -> list[Any]:
         return [style.chance_line(ax, (0, 1), (self.prevalence, self.prevalence))]
