@@ -78,13 +78,13 @@ def nested(X: Floats, y: Labels) -> float:
     inner = [(train[a], train[b]) for train, _ in outer for a, b in StratifiedKFold(5).split(X[train], y[train])]
     weights = np.array([np.isin(np.arange(y.size), train) for train, _ in (*outer, *inner)], dtype=float)
     tests = [test for _, test in (*outer, *inner)]
-    found = np.array([_folds(fits(X, y.astype(float), weights, C), X, y, tests) for C in STRENGTHS])
+    found = np.array([_folds(fits(X, y.astype(float), weights, C), y, tests) for C in STRENGTHS])
     chosen = found[:, 5:].reshape(-1, 5, 5).mean(axis=2).argmax(axis=0)
     return float(found[chosen, np.arange(5)].mean())
 
 
-def _folds(beta: Floats, X: Floats, y: Labels, tests: list[Any]) -> list[float]:
-    return [auc(X[test] @ each[:-1], y[test]) for each, test in zip(beta, tests, strict=True)]
+def _folds(log_odds: Floats, y: Labels, tests: list[Any]) -> list[float]:
+    return [auc(each[test], y[test]) for each, test in zip(log_odds, tests, strict=True)]
 
 
 def alarms() -> None:
