@@ -228,18 +228,29 @@ def test_net_benefit_leaves_out_what_the_curve_explains_as_chance():
 
 
 def test_the_intercept_puts_the_mean_probability_right():
-    """Half of it over the rows, half over normal log odds with their means and spreads; of refits over the rows."""
+    """Over the rows, and 80 more whose log odds are normal with the same means and spreads; of refits over the rows."""
     a = analysed(LogisticRegression(C=0.01, **TIGHT))
     s, shift, one = logit(a.probabilities), a.calibration.intercept.mean, a.y == 1
     z = np.random.default_rng(0).standard_normal(200_000)
     normal = [expit(s[k].mean() + s[k].std() * z + shift).mean() for k in (one, ~one)]
     smooth = one.mean() * normal[0] + (~one).mean() * normal[1]
-    assert (expit(s + shift).mean() + smooth) / 2 == pytest.approx(a.y.mean(), abs=1e-4)
+    assert (80 * expit(s + shift).mean() + 80 * smooth) / 160 == pytest.approx(a.y.mean(), abs=1e-4)
+    assert a.calibration.oe.ppf(0.5) == pytest.approx(a.y.mean() / a.probabilities.mean(), rel=1e-3)
+    assert a.calibration.intercept.apparent == pytest.approx(0.0, abs=1e-6)  # the training puts it there
     refitted = analysed(LogisticRegression(C=0.01, **TIGHT), method="refit")
     shifted = expit(logit(refitted.leave_one_out.held.probabilities) + refitted.calibration.intercept.mean)
     assert shifted.mean() == pytest.approx(a.y.mean(), abs=1e-6)
-    assert a.calibration.oe.ppf(0.5) == pytest.approx(a.y.mean() / a.probabilities.mean(), rel=1e-3)
-    assert a.calibration.intercept.apparent == pytest.approx(0.0, abs=1e-6)  # the training puts it there
+
+
+def test_what_normal_log_odds_lend_to_the_intercept_wanes_with_the_rows():
+    """Scores far from normal, 40 rows again and again: the intercept comes nearer to that of the rows alone."""
+    rng = np.random.default_rng(5)
+    y, s = np.arange(40) % 4 == 0, rng.exponential(3, 40) - 4
+    off = []
+    for k in (1, 10, 100):
+        rows = ProbableRows(np.tile(y, k), np.tile(expit(s), k)[None, :], np.tile(expit(s), k), 0.0)
+        off.append(abs(rows.intercept.value - float(rows.level(np.ones(1))[0])))
+    assert off[0] > 2 * off[1] > 10 * off[2] > 0
 
 
 def test_a_stated_prevalence_weighs_the_classes():

@@ -19,7 +19,7 @@ from scipy.special import betaincinv, expit, logit, ndtri
 from foldless.checks import Bools, Floats, Ints
 from foldless.laws.effect import solved
 
-LEAST_DF, FARTHEST = 4.0, 25.0  # degrees of freedom; log odds beyond which a row is as good as certain
+LEAST_DF, NORMAL_ROWS, FARTHEST = 4.0, 80.0, 25.0  # the last: log odds beyond which a row is as good as certain
 TINY = float(np.finfo(float).tiny)
 Loss = Callable[[Floats, Bools], Floats]
 
@@ -144,13 +144,13 @@ class ProbableRows:
         return Estimate(shift, self.error_of(self.effects((self.positive - q).mean(axis=0)), False) / max(info, TINY))
 
     def level(self, slopes: Floats, smooth: bool = False) -> Floats:
-        """The intercept that gives the right mean probability at each slope; `smooth`: half of it by normal classes."""
+        """The intercept that gives the right mean probability at each slope; `smooth`: NORMAL_ROWS normal rows more."""
         repeats, share, reach = len(self.log_odds), self.share, FARTHEST * (1 + np.abs(slopes))
         s, weights = self.log_odds.ravel(), np.tile(self.weights, repeats) / repeats
         if smooth and repeats == 1 and np.abs(s).max() < FARTHEST:  # the log odds of refits have any law
-            z, each = normal_rule(48)
-            laws = [s[one].mean() + s[one].std() * z for one in (self.positive, ~self.positive)]
-            s, weights = np.concatenate([s, *laws]), np.concatenate([weights, share * each, (1 - share) * each]) / 2
+            (z, each), c = normal_rule(48), NORMAL_ROWS / self.units
+            s = np.concatenate([s, *(s[one].mean() + s[one].std() * z for one in (self.positive, ~self.positive))])
+            weights = np.concatenate([weights, c * share * each, c * (1 - share) * each]) / (1 + c)
 
         def excess(a: Floats) -> tuple[Floats, Floats]:
             q = expit(a[:, None] + slopes[:, None] * s)
