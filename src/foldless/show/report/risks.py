@@ -17,8 +17,8 @@ from foldless.validation import validate
 SHOWN_RATES = ("sensitivity", "specificity", "ppv", "npv", "alarms")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 RARE = 0.005  # share of rows beyond the right end of the pictures
-POINTS = 49
-GROUPS = 10
+POINTS, GROUPS = 49, 10
+WORTH = 0.001  # net benefit that is worth a word: one true positive among 1,000 rows
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -132,7 +132,7 @@ def decision_part(case: Case) -> Part:
 
 def _decision_words(display: validation.CurveDisplay) -> str:
     p, t = display.prevalence, display.x
-    rival = np.maximum(p - (1 - p) * t / (1 - t), 0.0)
+    rival = np.maximum(p - (1 - p) * t / (1 - t), 0.0) + WORTH
     if not np.any(display.mean > rival):
         return "At no threshold is acting on the classifier expected to do better than treating everybody or nobody."
     better = "Acting on the classifier is expected to do better than treating everybody or nobody"
