@@ -227,6 +227,14 @@ def test_net_benefit_leaves_out_what_the_curve_explains_as_chance():
     assert tailed.calibration.law.said is None
 
 
+def test_a_threshold_beyond_all_rows_is_treating_all_or_none():
+    a = analysed(LogisticRegression(C=0.001, **TIGHT))
+    assert 0.1 < a.probabilities.min() < a.probabilities.max() < 0.6
+    net = a.net_benefit([0.1, 0.6])
+    assert net.mean == pytest.approx([net.treat_all[0], 0.0], abs=2e-3)
+    assert np.all(net.sd > 0)
+
+
 def test_the_intercept_puts_the_mean_probability_right():
     """Over the rows, and 80 more whose log odds are normal with the same means and spreads; of refits over the rows."""
     a = analysed(LogisticRegression(C=0.01, **TIGHT))

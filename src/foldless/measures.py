@@ -129,8 +129,7 @@ class NetBenefit:
     """Posterior of the net benefit at each threshold: prevalence x TPR - odds x (1 - prevalence) x FPR.
 
     `mean`, `sd`, `apparent`, `treat_all` and `treat_none` are arrays, one value for each of `thresholds`, and so are
-    both ends of `interval(level)`. A true positive counts 1, a false positive the odds of the threshold. What
-    the calibration curve explains as chance is left out, so that rates at the threshold may say a little more or less.
+    both ends of `interval(level)`. A true positive counts 1, a false positive the odds of the threshold.
     """
 
     thresholds: Floats
@@ -177,14 +176,16 @@ def net_benefit_at(post: ErrorPosterior, curve: CalibrationLaw, threshold: float
     """The net benefit at one threshold: a normal law with the moments of rates and prevalence, less what is chance."""
     rows, cost, fpr, tpr = curve.rows, threshold / (1 - threshold), post.rates.fpr, post.rates.tpr
     hits, alarms, share = tpr.mean_probability(1.0), cost * fpr.mean_probability(1.0), rows.share
+    if (flagged := rows.honest >= threshold).all() or not flagged.any():  # all are treated, or none
+        hits, alarms = float(flagged[0, 0]), cost * flagged[0, 0]
     spread = share * (1 - share) / rows.positive.size if rows.prevalence is None else 0.0
     variance = (
         (share**2 + spread) * tpr.sd_probability(1.0) ** 2
         + ((1 - share) ** 2 + spread) * (cost * fpr.sd_probability(1.0)) ** 2
         + spread * (hits + alarms) ** 2
     )
-    value, flagged = share * hits - (1 - share) * alarms, rows.honest[0] >= threshold
-    chance = rows.chance_in(value, 1.0 * flagged, -cost * flagged, curve.said)
+    value = share * hits - (1 - share) * alarms
+    chance = rows.chance_in(value, 1.0 * flagged[0], -cost * flagged[0], curve.said)
     apparent = float(rows.weights @ ((rows.own >= threshold) * np.where(rows.positive, 1.0, -cost)))
     law = Measure.normal(f"net benefit at {threshold:g}", Estimate(value - chance, float(variance**0.5)), apparent)
     # All positive rows found and no false alarm: more cannot be had.

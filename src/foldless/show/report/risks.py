@@ -17,8 +17,7 @@ from foldless.validation import validate
 SHOWN_RATES = ("sensitivity", "specificity", "ppv", "npv", "alarms")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 RARE = 0.005  # share of rows beyond the right end of the pictures
-POINTS, GROUPS = 49, 10
-WORTH = 0.001  # net benefit that is worth a word: one true positive among 1,000 rows
+POINTS, GROUPS, WORTH = 49, 10, 0.001  # the last: net benefit worth a word, one true positive among 1,000 rows
 RECALLS = (0.5, 0.8, 0.9, 0.95)
 
 
