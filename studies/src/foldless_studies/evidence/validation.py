@@ -37,7 +37,7 @@ from foldless_studies.sampling import Floats, Labels
 ROWS, COLUMNS, EVENTS, STRENGTHS = (60, 100, 300), (5, 20, 100), (0.1, 0.3, 0.5), (0.01, 1.0, 100.0, 1e6)
 INFORMATIVE, EFFECT, NEW, RESAMPLES, REPEATS, FOLDS = 5, 0.7, 4_000, 200, 5, 5  # columns that count, their log odds
 MOST_CELLS, FEWEST = 12_000, 6  # of a table: larger ones take hours; rows of a class: each of five folds has some
-NEWTON_STEPS, HALVINGS, CLEAR = 40, 20, 30.0
+NEWTON_STEPS, HALVINGS, CLEAR, ROUNDING = 40, 20, 30.0, 1e-9
 SEPARATED, MOST_SLOPE = 1e-4, 25.0  # mean loss from which scores separate the classes, and the slope said then
 SHUFFLES, WORSE, SAMPLES, FEWER = 200, 1.25, 60, 40
 REAL_ROWS, REAL_SPLITS, FEWEST_NEW = 80, 8, 120  # of data sets: rows trained on, splits, rows left for the truth
@@ -249,10 +249,10 @@ def show(cells: Iterable[tuple[str, Any]], samples: int, fewer: int) -> None:
 def figures(one: Floats, others: Floats) -> tuple[float, ...]:
     """Mean errors of all on the same samples, share held, ratio to the better rival, by how much it is above WORSE."""
     truth, _, low, high = one[np.isfinite(one[:, 0])].T
-    errors = np.abs(np.column_stack([one[: len(others), 1], others[:, 1:]]) - others[:, :1])[np.isfinite(others[:, 0])]
+    errors = np.abs(np.column_stack([one[: len(others), 1], others[:, 1:]]) - others[:, :1]) + ROUNDING
+    errors = errors[np.isfinite(others[:, 0])]
     best = errors[:, 1 + int(errors[:, 1:].mean(axis=0).argmin())]
-    off = errors[:, 0] - WORSE * best
-    beyond = off.mean() - 2 * off.std() / np.sqrt(off.size)
+    beyond = (off := errors[:, 0] - WORSE * best).mean() - 2 * off.std() / np.sqrt(off.size)
     return *errors.mean(axis=0), np.mean((low <= truth) & (truth <= high)), errors[:, 0].mean() / best.mean(), beyond
 
 
