@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from foldless.findings.finding import Finding, present
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.removal import MATERIAL, Provenance
+from foldless.honest.removal import MATERIAL, TOO_MANY, Provenance
 
 
 def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Finding, ...]:
     """What the notes of a view and the removal of rows say about the training."""
-    return (*map(saw_y, notes), *present(stopped_early(provenance), stand_in(provenance)))
+    return (*map(saw_y, notes), *present(stopped_early(provenance), far_without(provenance), stand_in(provenance)))
 
 
 def saw_y(note: str) -> Finding:
@@ -41,6 +41,20 @@ def stopped_early(provenance: Provenance) -> Finding | None:
         "Pass X, y and sample_weight as they were given to fit. If they are, fit again with a smaller tol and a larger "
         "max_iter, or judge rows that were not used in the fit with auc_posterior_from_scores.",
         cosine,
+    )
+
+
+def far_without(provenance: Provenance) -> Finding | None:
+    """Rows without which the fit is far away: a weak penalty, and half as many columns as rows."""
+    if provenance.unsettled <= TOO_MANY:
+        return None
+    return Finding(
+        "removal",
+        "caution",
+        f"without {provenance.unsettled:.0%} of the rows, the fit is further away than the closed form reaches. "
+        f"Without signal, such answers found some in up to a quarter of simulated samples.",
+        "Ask with method='refit', or fit with a stronger penalty.",
+        provenance.unsettled,
     )
 
 

@@ -226,6 +226,7 @@ def _step_length(objective: Objective, fit: Fit, dc: Floats, dz: Floats, initial
 # What it adds without both rows of a pair, or both of two groups, is the sum of what it adds without either.
 
 UNSETTLED = 0.03  # a correction below this, in standard deviations of the scores, is not worth a step
+LEFT = 0.3  # the same of what two steps leave
 MOST_WORK = 3e8  # multiplications: what is least settled comes first
 MOST_ROWS = 300  # among more, one row moves the others so little that no figure changed in simulations
 TINY = float(np.finfo(float).tiny)
@@ -248,6 +249,13 @@ def second_steps(z: Floats, model: LocalModel, loss: Loss, u: Floats, units: Int
         few = some[part]
         added[few] = _second_step(model, loss, z, out[few], u, first[few], missed[few])
     return np.asarray(added)
+
+
+def unsettled(z: Floats, model: LocalModel, loss: Loss, added: Floats) -> float:
+    """Share of rows without which some score is still `LEFT` from where the gradient vanishes, to first order."""
+    s = model.slope_alone[:, None] * model.G + added
+    r = np.where(np.eye(z.size, dtype=bool), -model.g, loss.gradient(z + s) - loss.gradient(z)) - model.D * s
+    return float(np.mean(np.abs(s + r @ model.G).max(axis=1) > LEFT * float((z + np.diag(s)).std())))
 
 
 def _second_step(model: LocalModel, loss: Loss, z: Floats, out: Bools, u: Floats, s: Floats, r: Floats) -> Floats:

@@ -23,7 +23,7 @@ from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks, with_free_intercept
 from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
-from foldless.honest.newton import MOST_ROWS, TINY, Point, second_steps
+from foldless.honest.newton import MOST_ROWS, TINY, Point, second_steps, unsettled
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential
 from foldless.honest.pairs import pair_differences as differences
@@ -274,6 +274,7 @@ def _problem(
 # ---- What removal gives: honest scores, and where they come from.
 
 MATERIAL = 0.99  # a cosine below this: the results are not those of the user's weights
+TOO_MANY = 0.15  # rows without which the fit is not reached: hardly any sample of a data set with C = 100 had more
 
 
 @dataclass(frozen=True)
@@ -288,6 +289,7 @@ class Provenance:
     match: float = 1.0  # agreement of the user's direction with the surrogate's; 1 where the objective is known
     notes: tuple[str, ...] = ()  # what a reader of the result has to know
     off_scale: bool = False  # whether the user's scores lie elsewhere, though they point nearly the same way
+    unsettled: float = 0.0  # share of rows without which two Newton steps do not reach the fit
 
     @property
     def strain(self) -> str | None:
@@ -380,7 +382,7 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         drift=problem.drift(float(bystanders)),
         influence_sq=noise * per_row / problem.positive.size,
         cluster_influence_sq=noise * (sums[0] / n1**2 + sums[1] / n0**2),
-        groups=None, provenance=provenance,
+        groups=None, provenance=replace(provenance, unsettled=alone.unsettled),
     )  # fmt: skip
 
 
@@ -400,6 +402,7 @@ class WithoutEach:
     exposure: Floats
     impact: Floats
     additive: Floats
+    unsettled: float = 0.0  # see `Provenance`
 
     def certain(self, positive: Bools, rows: Ints) -> Ints:
         """Rows that every sample must contain: those of great influence, and those whose order is in doubt."""
@@ -434,7 +437,8 @@ def settled(
     added = second_steps(problem.base, model, problem.loss, model.slope_alone, np.arange(sample.rows.size))
     (i, j), own = (each.rows for each in sample.members), np.diag(added)
     shift1, shift0 = shift1 + own[i, None] + added[j, i[:, None]], shift0 + own[j] + added[i[:, None], j]
-    return replace(alone, rescaled=alone.rescaled + own), shift1, shift0
+    left = unsettled(problem.base, model, problem.loss, added)
+    return replace(alone, rescaled=alone.rescaled + own, unsettled=left), shift1, shift0
 
 
 def influence_sums(
