@@ -28,7 +28,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
-from foldless.results.roc import apparent_precision
 from foldless_studies.data import VARIABLE, load, npz_files, unusable
 from foldless_studies.evidence import begin, begin_table, print_row
 from foldless_studies.evidence.stamps import answer
@@ -107,8 +106,16 @@ def measured(p: Floats, q: Floats) -> Floats:
     _, intercept = _recalibrated(z, q, free_slope=False)
     brier = np.mean(q * (1 - p) ** 2 + (1 - q) * p**2, axis=1)
     benefits = [((p > t) * (q - (1 - q) * t / (1 - t))).mean(axis=1) for t in THRESHOLDS]
-    precision = [apparent_precision(*each, np.ones(each[0].size)) for each in zip(q, p, strict=True)]
+    precision = [_average_precision(*each) for each in zip(q, p, strict=True)]
     return np.column_stack([slope, intercept, brier, precision, *benefits])
+
+
+def _average_precision(q: Floats, p: Floats) -> float:
+    """As scikit-learn's, which takes ten times as long; ties count as one step."""
+    order = np.argsort(-p, kind="stable")
+    ends = np.flatnonzero(np.diff(p[order], append=np.nan))
+    found = np.cumsum(q[order])[ends]
+    return float(np.diff(found, prepend=0.0) @ (found / (ends + 1)) / found[-1])
 
 
 def _recalibrated(z: Floats, q: Floats, free_slope: bool) -> tuple[Floats, Floats]:
