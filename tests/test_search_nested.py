@@ -267,3 +267,13 @@ def test_ties_between_candidates_do_not_decide_the_answer():
     assert bounded.pair_auc == 0.158
     near = replace(found, auc=0.43)
     assert tuning._bounded(near, 0.45) == near
+
+
+def test_a_search_is_followed_whatever_penalty_it_took():
+    """A weak one is hard to leave rows out of, and no reason to repeat the whole search."""
+    rng = np.random.default_rng([1, 40, 20])
+    X, y = rng.normal(size=(40, 20)), np.arange(40) % 2
+    weak = LogisticRegression(C=1e4, solver="newton-cholesky", tol=1e-8)
+    assert fl.auc_posterior(weak.fit(X, y), X, y).method == "refit"
+    search = GridSearchCV(weak, {"C": [1e3, 1e4]}, scoring="roc_auc").fit(X, y)
+    assert fl.auc_posterior(search, X, y).method == "loo"

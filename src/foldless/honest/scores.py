@@ -14,7 +14,7 @@ from foldless.honest.families import Objective, describe, with_balance
 from foldless.honest.groups import by_group
 from foldless.honest.optimum import Optimum, lies_elsewhere, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
-from foldless.honest.removal import MATERIAL, TOO_MANY, Problem, Provenance, Removed, by_row, problem_at
+from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.honest.streamed import refuse_surrogate, refuse_unloaded, streamed_design
 from foldless.tables.matrix import DeviceMatrix, LazyMatrix, Unloaded
@@ -32,8 +32,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
 
     Nothing is refitted: the shifts follow in closed form from the optimum of the training objective. `sample_weight`
     are the weights given to fit, and `groups` labels of dependent rows, which are removed whole. Where nothing is known
-    about the training, the nearest ridge regression stands in for it, or `NoClosedForm` is raised unless `stand_in`; so
-    it is where many rows change the fit more than two Newton steps can follow.
+    about the training, the nearest ridge regression stands in for it, or `NoClosedForm` is raised unless `stand_in`.
     """
     streamed = isinstance(view.X, LazyMatrix)
     if not streamed:  # a stream is checked in its first pass
@@ -45,10 +44,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         refuse_unloaded(view, codes)
     objective = describe(view, weight)
     if objective is not None:
-        removed = _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
-        if not stand_in and removed.provenance.unsettled > TOO_MANY:
-            raise NoClosedForm(f"leaving a row out changes {_named(view)} too much for a closed form.")
-        return removed
+        return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
     if streamed:
         raise refuse_surrogate(_named(view))
     if not stand_in:
