@@ -23,7 +23,6 @@ from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import ClassTraining, Refits, Training, refitted_rows
-from foldless.honest.removal import TOO_MANY
 from foldless.honest.scores import NoClosedForm
 from foldless.honest.statistic import SeparationStatistic
 from foldless.honest.tuning import of_search
@@ -183,11 +182,11 @@ class Computation:
         stand_in = self.options.method != "auto" or not is_estimator(self.estimator)
         loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight, stand_in)
         search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
-        if search is None and not stand_in and loo.removed.provenance.unsettled > TOO_MANY:
+        if search is not None:
+            return of_search(loo, search, self.view, prior, self.options.sample_weight)
+        if not (stand_in or loo.removed.provenance.reached):
             raise NoClosedForm("leaving single rows out changes this fit too much for a closed form.")
-        if search is None:
-            return loo
-        return of_search(loo, search, self.view, prior, self.options.sample_weight)
+        return loo
 
     @property
     def class_scores(self) -> ClassScores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foldless.findings.finding import Finding, present
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.removal import MATERIAL, TOO_MANY, Provenance
+from foldless.honest.removal import MATERIAL, Provenance
 
 
 def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Finding, ...]:
@@ -46,7 +46,7 @@ def stopped_early(provenance: Provenance) -> Finding | None:
 
 def far_without(provenance: Provenance) -> Finding | None:
     """Rows without which the fit is far away: a weak penalty, and half as many columns as rows."""
-    if provenance.unsettled <= TOO_MANY:
+    if provenance.reached:
         return None
     return Finding(
         "removal",

@@ -64,7 +64,7 @@ Fit = tuple[Floats, list[str]]  # scores of the rows held out, with probabilitie
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
+class _Fitted:
     """A classifier, its table as it was given, which may hold text or gaps, and its labels."""
 
     estimator: Any
@@ -106,7 +106,7 @@ def _indexable(X: Any, n: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Training(_Table):
+class Training(_Fitted):
     """A fitted classifier of two classes, and the rows to refit it on.
 
     `table` is X as it was given, and `own` are the scores of the fit itself; all scores point towards the positive
@@ -366,7 +366,7 @@ def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTraining(_Table):
+class ClassTraining(_Fitted):
     """A fitted classifier of several classes, and the rows to refit it on."""
 
     codes: Ints

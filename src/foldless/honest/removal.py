@@ -292,6 +292,11 @@ class Provenance:
     unsettled: float = 0.0  # share of rows without which two Newton steps do not reach the fit
 
     @property
+    def reached(self) -> bool:
+        """Whether two Newton steps reach the fits without single rows, but for a few."""
+        return self.unsettled <= TOO_MANY
+
+    @property
     def strain(self) -> str | None:
         """The note that deserves a warning: the results are those of a classifier other than the user's."""
         return self.notes[0] if self.off_scale or self.direction_cosine < MATERIAL else None
