@@ -252,11 +252,11 @@ def test_refits_that_agree_may_be_trusted(rows):
     assert flagged(make_pipeline(StandardScaler(), LogisticRegression()), *rows) == ("trust", ())
 
 
-@pytest.mark.parametrize(("n1", "verdict"), [(8, "caution"), (30, "trust")])
-def test_refits_that_do_not_agree_are_said_and_with_few_rows_a_caution(n1, verdict):
+@pytest.mark.parametrize("n1", [8, 30])
+def test_refits_that_do_not_agree_are_said_and_are_no_caution_by_themselves(n1):
     X, y = ones_first(n1, 60 - n1, 300, seed=0)
     model = make_pipeline(SelectKBest(k=5), LogisticRegression())
-    assert flagged(model, X, y) == (verdict, ("agreement",) if verdict == "caution" else ())
+    assert flagged(model, X, y) == ("trust", ())
     post = fl.auc_posterior(model, X, y, method="refit")
     assert post.details["agreement"] < 0.46
     assert any("training noise" in note for note in post.notes)

@@ -150,7 +150,7 @@ FAULTS = {
     "structure=independent;strength=weak penalty",
     with_the_scaler_kept: "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
     "structure=blocks;strength=medium penalty;pipeline=scaler",
-    without_a_guess_for_few_rows: "question=auc;rows=21-40;columns=1-5;effect=very strong;family=logistic;"
+    without_a_guess_for_few_rows: "question=auc;rows=10-20;columns=6-30;effect=very strong;family=logistic;"
     "share=30-50 %;structure=independent",
 }
 

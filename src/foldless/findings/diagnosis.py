@@ -96,7 +96,7 @@ def _about_refits(
         return auc, score_findings(found, auc, names)
     what = "rows" if training.groups is None else "groups"
     few = few_rows(training.fewest, what, "smallest") or few_to_split(training.fewest)
-    return auc, present(agreement(found, training.fewest), few)
+    return auc, present(agreement(found), few)
 
 
 def _as_numbers(training: Training | ClassTraining, names: Names) -> tuple[Any, Names]:
