@@ -21,6 +21,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit, ndtri
 from sklearn.linear_model import LogisticRegression
@@ -236,9 +237,9 @@ def sets() -> Iterator[tuple[str, Callable[[int], Sample]]]:
             yield from ((f"{file.stem}, C = {C:g}", partial(split, file, C)) for C in STRENGTHS[:3])
 
 
-def show(cells: Iterable[tuple[str, Any]], samples: int, fewer: int) -> None:
+def show(cells: Iterable[tuple[str, Any]], samples: int, fewer: int) -> Floats:
     """Print the table, then the cells that are worse beyond doubt; cells where most samples lack rows are left out."""
-    now, found, named = f"{zlib.crc32(repr(np.round(answer('measures'), 6)).encode()):08x}", [], []
+    now, found, named, lines = f"{zlib.crc32(repr(np.round(answer('measures'), 6)).encode()):08x}", [], [], []
     for name, draw in cells:
         one = kept(f"{now}/{name}", samples, partial(judged, draw, ours))
         if np.mean(np.isfinite(one[:, 0, 0])) >= 0.5:
@@ -247,10 +248,33 @@ def show(cells: Iterable[tuple[str, Any]], samples: int, fewer: int) -> None:
     for k, measure in enumerate(MEASURES):
         each = np.array([figures(one[:, :, k], others[:, :, k]) for _, one, others in found])
         errors, held, above, surely = each[:, :3].mean(axis=0), each[:, 3], each[:, 4] > WORSE, each[:, 5] > 0
-        shares = (f"{x:.3f}" for x in (held.mean(), held.min(), held.max()))
+        lines.append([*errors, held.mean(), held.min(), held.max()])
+        shares = (f"{x:.3f}" for x in lines[-1][3:])
         print_row(measure, *(f"{x:.4f}" for x in errors), *shares, np.sum(above), np.sum(surely))
         named += [f"{measure}, {found[i][0]}: {each[i, 4]:.2f}" for i in np.flatnonzero(surely)]
     print(f"\n{len(found)} cells, {sum(len(one) for _, one, _ in found):,} samples. {'; '.join(named)}")
+    return np.array(lines)
+
+
+def draw(tables: dict[str, Floats]) -> None:
+    """Errors relative to those of folds, and the share held: mean, least and most; lines as `show` returns them."""
+    figure, axes = plt.subplots(len(tables), 2, figsize=(8, 5), sharex="col", sharey=True, layout="constrained")
+    at = -np.arange(len(MEASURES))
+    for (title, lines), (left, right) in zip(tables.items(), axes, strict=True):
+        for k, (name, colour) in enumerate(
+            (("foldless", "C0"), ("bootstrap, 200 refits", "C1"), ("5 x 5 folds", "0.5"))
+        ):
+            left.plot(lines[:, k] / lines[:, 2], at, "o", color=colour, label=name, zorder=3 - k)
+        right.axvspan(0.87, 0.93, color="0.92")
+        right.hlines(at, lines[:, 4], lines[:, 5], color="C0", alpha=0.4)
+        right.plot(lines[:, 3], at, "o", color="C0")
+        left.set(yticks=at, yticklabels=MEASURES, title=title, xscale="log", xticks=(0.7, 1, 2, 4))
+        left.xaxis.set_major_formatter("{x:g}")
+        left.minorticks_off()
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False)
+    axes[-1, 0].set_xlabel("mean error / that of 5 x 5 folds")
+    axes[-1, 1].set_xlabel("90 % intervals that hold the truth:\nmean of the cells, least and most")
+    figure.savefig("results/validation.png", dpi=150, metadata={"Software": None})
 
 
 def figures(one: Floats, others: Floats) -> tuple[float, ...]:
@@ -293,9 +317,11 @@ def main() -> None:
     warnings.simplefilter("ignore")
     samples, fewer = (int(x) for x in sys.argv[1:]) if len(sys.argv) > 1 else (SAMPLES, FEWER)
     begin("validation", "The whole validation against refits", TEXT.format(samples=samples, fewer=fewer))
-    show(simulations(), samples, fewer)
+    tables = {"simulations": show(simulations(), samples, fewer)}
     print(f"\n## {REAL_ROWS} rows of data sets\n\n{REAL_TEXT}\n")
-    show(sets(), REAL_SPLITS, REAL_SPLITS)
+    tables[f"{REAL_ROWS} rows of data sets"] = show(sets(), REAL_SPLITS, REAL_SPLITS)
+    draw(tables)
+    print("\n![Errors and shares held](validation.png)")
     slope, brier, *seen = np.mean([shuffled(k) for k in range(SHUFFLES)], axis=0)
     benefit, at = (", ".join(f"{x:g}" for x in each) for each in (seen, THRESHOLDS))
     text = NOISE_TEXT.format(count=SHUFFLES, slope=slope, brier=brier, benefit=benefit, thresholds=at)
