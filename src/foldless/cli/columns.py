@@ -14,8 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
-from foldless.cli.options import CommandOptions
-from foldless.cli.sets import matching
+from foldless.cli.options import CommandOptions, matching
 from foldless.errors import InputError
 from foldless.tables.block import ColumnLook, look_at_columns
 from foldless.tables.files.sheet import NAMES, THOUSANDS, Loaded, Marks, Sheet, is_number, no_numbers

@@ -14,9 +14,15 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
 from foldless.cli.models import CLASSIFIERS, load_model, model_file_option
-from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_given, refuse_wrong_strength
+from foldless.cli.options import (
+    CommandOptions,
+    as_words,
+    data_options,
+    picture_option,
+    refuse_given,
+    refuse_wrong_strength,
+)
 from foldless.cli.request import Request, read_file
-from foldless.cli.sets import as_words
 
 Models = list[tuple[str, float | None]]
 SAME_RANKING = (
