@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
 from foldless import baselines
-from foldless.baselines import folds, given, population, resampling
+from foldless.baselines import folds, given, resampling
 from foldless.cli.app import app
 from foldless.streaming import fit_logistic, in_blocks
 
@@ -122,7 +122,7 @@ CALLS = {
     "resubstitution_auc": lambda: (float(given.resubstitution_auc(OTHER, X, Y)),),
     "delong": lambda: tuple(given.delong(Y, X[:, 0]).interval()),
     "delong_test": lambda: tuple(given.delong_test(Y, X[:, 0], X[:, 1])),
-    "true_auc, bayes_auc": lambda: (population.true_auc([1, 0], 0, [1, 1], 1), population.bayes_auc([0, 0], [1, 1], 1)),
+    "true_auc, bayes_auc": lambda: (baselines.true_auc([1, 0], 0, [1, 1], 1), baselines.bayes_auc([0, 0], [1, 1], 1)),
     "in_blocks": lambda: law(fl.auc_posterior(MODEL, in_blocks(X, Y, elements=60))),
     "fit_logistic": lambda: tuple(fit_logistic(in_blocks(X, Y, elements=60))[-1].coef_.ravel()),
     "AUCPosteriorDisplay": lambda: drawn(lambda: fl.AUCPosteriorDisplay.from_estimator(MODEL, X, Y)),

@@ -3,10 +3,9 @@
 Nothing here imports the Bayesian modules, so agreement between the two sides means something.
 """
 
-from foldless.baselines.estimate import AUCEstimate
+from foldless.baselines.estimate import AUCEstimate, bayes_auc, true_auc
 from foldless.baselines.folds import cv_auc
 from foldless.baselines.given import DeLongTest, binormal_auc, delong, delong_test, ebauc, resubstitution_auc
-from foldless.baselines.population import bayes_auc, true_auc
 from foldless.baselines.resampling import bootstrap632plus_auc, leave_pair_out_auc, loo_auc
 
 __all__ = [
