@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from cli_files import run
-from foldless.cli.columns import positive_of
 from foldless.cli.preparing import says_subject
+from foldless.cli.roles import positive_of
 
 RNG = np.random.default_rng(5)
 

@@ -15,10 +15,10 @@ import numpy as np
 import foldless as fl
 from foldless import words
 from foldless.cli import columns
-from foldless.cli.columns import Roles, chosen_label, labels_of, positive_of, roles_of
 from foldless.cli.models import CLASSIFIERS, Preparation, SavedModel, load_model, method_for, refuse_endless
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
+from foldless.cli.roles import Roles, against_rest, chosen_label, labels_of, positive_of, roles_of, with_one_spelling
 from foldless.errors import FoldlessError, InputError
 from foldless.findings.rows import quick_notes
 from foldless.model.steps import ends_in_pls
@@ -269,7 +269,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
     with files.opened(options.file, options.hints) as source:
         roles = roles_of(source, options)
         whole = source.column(roles.target)
-        target, lines = columns.with_one_spelling(emptied(whole, options.na), roles.target, options.strict, able)
+        target, lines = with_one_spelling(emptied(whole, options.na), roles.target, options.strict, able)
         row_numbers = np.flatnonzero(target.is_not_null().to_numpy()) + 1
         if target.null_count() and not options.strict:
             source, target = sheet.Excerpt.of(source, target.is_not_null()), target.drop_nulls()
@@ -278,7 +278,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
         loaded = source.load(features)
         refuse_absent(options.na, loaded, whole)
         loaded, told = as_told(loaded, features, options)
-        y, options, one = columns.against_rest(labels_of(target, roles.target), options, able)
+        y, options, one = against_rest(labels_of(target, roles.target), options, able)
         if able:  # the model takes measurements; the subjects may be named in a column that it does not take
             found = find_subjects(source.load(roles.features), roles.features, y, replace(options, keep=features))
         else:

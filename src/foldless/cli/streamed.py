@@ -13,10 +13,10 @@ import click
 
 import foldless as fl
 from foldless.cli import columns
-from foldless.cli.columns import Roles, as_numbers, roles_of
 from foldless.cli.models import Preparation
 from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.request import Request
+from foldless.cli.roles import Roles, as_numbers, refuse_empty_target, refuse_rare, roles_of
 from foldless.errors import InputError
 from foldless.tables import clusters
 from foldless.tables.block import look_at_columns
@@ -149,7 +149,7 @@ def _refuse_columns(problems: dict[str, dict[str, str]], files: tuple[Path, ...]
 
 def _meaning(values: binary.Values, target: str) -> tuple[dict[Any, Any], Counter[Any]]:
     """The label of each value of the target, as for a file in memory, and its rows; refused unless there are two."""
-    columns.refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
+    refuse_empty_target(values.missing, sum(values.rows.values()) + values.missing, target)
     texts = list(values.rows)
     labels = dict(zip(texts, as_numbers(texts).tolist(), strict=True))
     sizes: Counter[Any] = Counter()
@@ -160,7 +160,7 @@ def _meaning(values: binary.Values, target: str) -> tuple[dict[Any, Any], Counte
             f"the target column '{target}' has {counted(len(sizes), 'different value')} ({listed(sizes)}), and a table "
             f"that is read in blocks needs two: keep the rows of two classes, or join some of them."
         )
-    columns.refuse_rare(sizes, target)
+    refuse_rare(sizes, target)
     return {value: labels[text] for value, text in values.texts.items()}, sizes
 
 
