@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from data import alternating
 from foldless.comparison.paired import PairedEvidence, paired_evidence
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.honest.statistic import statistic_of_removed
 from foldless.model.view import take_apart
 

@@ -12,7 +12,7 @@ from data import alternating, gaussian
 from foldless.errors import InputError
 from foldless.honest.design import MAX_LEVERAGE
 from foldless.honest.groups import _inverse_slack
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import balanced, pair_auc, refit_scores, removed
 

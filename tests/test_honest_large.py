@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from data import gaussian
 from foldless.honest import design, pairs, removal
 from foldless.honest import groups as group_removal
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import removed
 

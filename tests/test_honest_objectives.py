@@ -21,7 +21,7 @@ from sklearn.svm import SVC, LinearSVC
 from data import gaussian
 from foldless.errors import EstimatorError
 from foldless.honest.families import LogisticLoss, SquaredHingeLoss, SquaredLoss, describe
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 from sklearn_versions import CV_QUIET, cv_l1, l1
 

@@ -19,8 +19,8 @@ import foldless as fl
 from data import gaussian
 from development_data import load
 from foldless.honest.families import describe
+from foldless.honest.leave_one_out import remove_rows
 from foldless.honest.optimum import CONVERGED, curvature_of, nearest_on_path, optimum
-from foldless.honest.scores import remove_rows
 from foldless.model.view import take_apart
 from test_honest_refits import pair_auc
 

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 from data import gaussian
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 
 TIGHT = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}

@@ -12,7 +12,7 @@ import foldless as fl
 from data import alternating
 from foldless.honest import groups as by_groups
 from foldless.honest import newton, removal
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 
 MODELS = {

@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 from data import gaussian
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.honest.stand_ins import LOG_PENALTIES, nearest_ridge
 from foldless.model.view import take_apart
 from test_honest_refits import pair_auc

@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 import foldless as fl
 from data import with_rare_column
 from foldless.honest.classes import remove_rows_of_classes
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 from sklearn_versions import VERSION
 

@@ -27,9 +27,9 @@ from data import several_classes
 from development_data import load
 from foldless.errors import EstimatorError, InputError, PriorError, TrustWarning
 from foldless.honest.classes import remove_rows_of_classes
+from foldless.honest.leave_one_out import remove_rows
 from foldless.honest.posterior import separation_posterior
 from foldless.honest.refits import SEED
-from foldless.honest.scores import remove_rows
 from foldless.honest.statistic import statistic_of_removed
 from foldless.model.view import take_apart
 

@@ -10,7 +10,6 @@ from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
 import foldless as fl
-from foldless.honest.rates import pair_scores
 from foldless.laws.effect import StudentEffect
 from foldless.results.roc import ROCPosterior, SeparationCurves, counted_steps
 
@@ -153,7 +152,7 @@ def test_counted_steps_are_those_of_scikit_learn():
     X = scores[:, None] + rng.normal(size=(130, 3))
     model = LogisticRegression().fit(X, y)
     analysis = fl.analyse(model, X, y)
-    low, high = pair_scores(analysis.leave_one_out.removed)
+    low, high = analysis.leave_one_out.removed.by_class
     fpr, tpr = analysis.roc.steps
     assert np.trapezoid(tpr, fpr) == pytest.approx(np.mean(high[:, None] > low), abs=1e-12)
     assert fl.roc_posterior(model, X, y, method="in-sample").steps is None

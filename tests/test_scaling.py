@@ -20,7 +20,7 @@ import foldless as fl
 from data import gaussian
 from foldless.honest import pairs, scaling
 from foldless.honest.classes import log_odds, remove_rows_of_classes
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 from test_honest_groups import refit_group_pairs
 from test_honest_refits import TIGHT, refit_scores, removed

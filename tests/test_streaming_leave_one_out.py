@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
-from foldless.honest.scores import remove_rows
+from foldless.honest.leave_one_out import remove_rows
 from foldless.model.streamed import stream_view
 from foldless.model.view import take_apart
 from foldless.streaming import fit_logistic, in_blocks

@@ -21,7 +21,6 @@ from foldless.honest import in_sample
 from foldless.honest.accuracy import judged
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
-from foldless.honest.rates import pair_scores
 from foldless.honest.refits import ClassTraining, Refits
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
@@ -87,7 +86,7 @@ class OfTwoClasses:
 
     def steps(self) -> tuple[Floats, Floats] | None:
         """The ROC curve of the honest scores themselves."""
-        return counted_steps(*pair_scores(self.analysis.leave_one_out.removed))
+        return counted_steps(*self.analysis.leave_one_out.removed.by_class)
 
     def error(self, threshold: float | None, prevalence: float | None, covariance: str | None) -> ErrorPosterior:
         notes: tuple[str, ...] = ()

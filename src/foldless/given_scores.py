@@ -11,9 +11,9 @@ from foldless import checks
 from foldless.checks import Floats, Ints
 from foldless.errors import InputError
 from foldless.honest import rates
+from foldless.honest.leave_one_out import on_few_rows
 from foldless.honest.normal_scale import NormalScale
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import on_few_rows
 from foldless.honest.statistic import SeparationStatistic, statistic_of_scores
 from foldless.laws.effect import GridEffect
 from foldless.results.auc import AUCPosterior

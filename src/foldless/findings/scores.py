@@ -10,11 +10,10 @@ from foldless.checks import Floats
 from foldless.findings.columns import Sketch
 from foldless.findings.finding import Finding, present
 from foldless.findings.naming import Names
-from foldless.honest import rates, scores
 from foldless.honest.class_statistic import RefittedRows
 from foldless.honest.design import Bools, Ints
 from foldless.honest.held_out import HeldOut
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.leave_one_out import FEW_ROWS, TOO_FEW, LeaveOneOut, on_few_rows
 from foldless.honest.refits import Refits
 from foldless.honest.removal import Removed
 from foldless.results.auc import AUCPosterior
@@ -54,15 +53,15 @@ def _fewest(analysis: LeaveOneOut) -> tuple[int, str]:
 
 def few_rows(fewest: int, what: str = "rows", which: str = "smaller") -> Finding | None:
     """A class with few independent rows, or too few to know its spread."""
-    notes = scores.on_few_rows(fewest, what, which)
+    notes = on_few_rows(fewest, what, which)
     if not notes:
         return None
     return Finding(
         "few rows",
         # With 5 to 7 rows, 6 % of answers to noise are false alarms; with fewer, up to a tenth (results/few_rows.md).
-        "caution" if fewest < scores.TOO_FEW else "info",
+        "caution" if fewest < TOO_FEW else "info",
         notes[0],
-        f"Read the whole interval, not its middle; {scores.FEW_ROWS} or more {what} of each class make it reliable.",
+        f"Read the whole interval, not its middle; {FEW_ROWS} or more {what} of each class make it reliable.",
         float(fewest),
     )
 
@@ -105,7 +104,7 @@ def agreement(refits: HeldOut | RefittedRows) -> Finding | None:
 
 def few_to_split(fewest: int) -> Finding | None:
     """Rows, or groups, enough for an answer and too few for good refits."""
-    if not scores.FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
+    if not FEW_ROWS <= fewest < ENOUGH_TO_SPLIT:  # fewer still have a finding of their own
         return None
     return Finding(
         "few rows",
@@ -150,7 +149,7 @@ def perfect_order(analysis: LeaveOneOut, auc: AUCPosterior) -> Finding | None:
 
 def unequal_spread(removed: Removed, sketch: Sketch | None = None) -> Finding | None:
     """One class varies more than the other: in its honest scores or, given a sketch, over all columns."""
-    negative, positive = rates.pair_scores(removed)
+    negative, positive = removed.by_class
     ratios = {"honest scores": variance_ratio(positive[:, None], negative[:, None])}
     if sketch is not None:
         ratios["columns"] = variance_ratio(*sketch.by_class())
@@ -190,7 +189,7 @@ def variance_ratio(positive: Floats, negative: Floats) -> tuple[float, float]:
 
 def outliers(removed: Removed, auc: AUCPosterior, names: Names) -> Finding | None:
     """Rows far outside their class that matter, and what the AUC estimate becomes without them."""
-    negative, positive = rates.pair_scores(removed)
+    negative, positive = removed.by_class
     far1, far0 = far_off(positive), far_off(negative)
     n_far = int(far1.sum() + far0.sum())
     if n_far == 0 or min((~far1).sum(), (~far0).sum()) < 3:
@@ -245,4 +244,4 @@ def auc_of(analysis: LeaveOneOut, n0: int, n1: int, table_notes: tuple[str, ...]
 
 def rate_notes(analysis: LeaveOneOut, table_notes: tuple[str, ...]) -> tuple[str, ...]:
     """Notes on results other than the AUC: error rates, curves, scores."""
-    return analysis.notes + table_notes + scores.on_few_rows(*_fewest(analysis))
+    return analysis.notes + table_notes + on_few_rows(*_fewest(analysis))

@@ -30,6 +30,12 @@ from foldless.honest.families import (
     is_one_against_rest,
     row_weights,
 )
+from foldless.honest.leave_one_out import (
+    WORTH_SAYING,
+    NoClosedForm,
+    on_convergence,
+    surrogate_provenance,
+)
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import (
@@ -39,12 +45,6 @@ from foldless.honest.removal import (
     pair_shifts,
     pair_slopes,
     problem_at,
-)
-from foldless.honest.scores import (
-    WORTH_SAYING,
-    NoClosedForm,
-    on_convergence,
-    surrogate_provenance,
 )
 from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem

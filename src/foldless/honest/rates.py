@@ -17,7 +17,6 @@ from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, Ints
 from foldless.honest.normal_scale import TIED, NormalScale
-from foldless.honest.removal import Removed
 from foldless.honest.statistic import SeparationStatistic, clustered_square
 from foldless.laws.effect import StudentEffect
 
@@ -25,15 +24,6 @@ from foldless.laws.effect import StudentEffect
 RATE_BANDWIDTH = 1.0
 BEYOND = 1.5  # how far an estimate may exceed what n rows can show, in probits
 MIN_VARIANCE_RATIO = 1e-4
-
-
-def pair_scores(removed: Removed) -> tuple[Floats, Floats]:
-    """Honest scores of the negative and the positive rows, averaged over partners of the other class.
-
-    The drift of the intercept is undone: the classifier in use was trained on all rows.
-    """
-    scores = removed.partnered - removed.drift
-    return scores[removed.rows0], scores[removed.rows1]
 
 
 def effects_at(

@@ -34,12 +34,11 @@ from foldless.honest.classes import (
 from foldless.honest.classes import checked_weight as checked_class_weight
 from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, statistic_of_refits
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.leave_one_out import GIVEN_SCALES, LeaveOneOut, checked_weight
 from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import Provenance, Removed
-from foldless.honest.scores import GIVEN_SCALES, checked_weight
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
 from foldless.model.steps import (

@@ -350,6 +350,15 @@ class Removed:
     groups: Ints | None  # (N,) group of each row, as codes 0, 1, ...
     provenance: Provenance
 
+    @property
+    def by_class(self) -> tuple[Floats, Floats]:
+        """Honest scores of the negative and the positive rows, averaged over partners of the other class.
+
+        The drift of the intercept is undone: the classifier in use was trained on all rows.
+        """
+        scores = self.partnered - self.drift
+        return scores[self.rows0], scores[self.rows1]
+
 
 # ---- Honest scores when rows are independent: remove one row, or one row of each class.
 

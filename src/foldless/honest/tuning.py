@@ -25,14 +25,13 @@ from foldless.checks import Floats
 from foldless.errors import InputError
 from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, blocks
 from foldless.honest.families import describe, strength, with_balance
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.leave_one_out import LeaveOneOut, checked_weight, evaluated_rows, provenance_at
 from foldless.honest.optimum import nearest_on_path, optimum
 from foldless.honest.pairs import ROUNDING, Pairs
 from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.honest.removal import LocalModel, Problem, Removed, by_row, pair_shifts, problem_at
 from foldless.honest.scaling import MIN_DETERMINANT
-from foldless.honest.scores import checked_weight, evaluated_rows, provenance_at
 from foldless.honest.stand_ins import determined
 from foldless.honest.statistic import Placements, SeparationStatistic, noise_share_of, statistic_of_placements
 from foldless.model.steps import sklearn_names

@@ -22,8 +22,8 @@ from foldless.honest.class_statistic import (
     each_against_rest,
     pairs_of_classes,
 )
+from foldless.honest.leave_one_out import on_few_rows
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.scores import on_few_rows
 from foldless.laws.effect import SQRT2
 from foldless.results.auc import AUCPosterior
 from foldless.words import listed
