@@ -20,8 +20,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from data import gaussian
 from foldless.errors import EstimatorError
-from foldless.honest.families import LogisticLoss, SquaredHingeLoss, SquaredLoss, describe
+from foldless.honest.families import describe
 from foldless.honest.leave_one_out import remove_rows
+from foldless.honest.objective import LogisticLoss, SquaredHingeLoss, SquaredLoss
 from foldless.model.view import take_apart
 from sklearn_versions import CV_QUIET, cv_l1, l1
 

@@ -24,7 +24,8 @@ from scipy.special import chdtrc, expit, fdtrc
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Ints
-from foldless.honest.families import Loss, Objective, describe, l1_share
+from foldless.honest.families import describe, l1_share
+from foldless.honest.objective import Loss, Objective
 from foldless.model.steps import flattened
 from foldless.model.view import LinearView, codes_of
 

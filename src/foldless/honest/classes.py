@@ -23,29 +23,17 @@ from foldless.errors import InputError
 from foldless.honest import discriminant, least_squares
 from foldless.honest.design import MAX_LEVERAGE, build_design
 from foldless.honest.families import (
-    Objective,
     balanced_counts_sample_weights,
     class_weights,
     describe,
     is_one_against_rest,
     row_weights,
 )
-from foldless.honest.leave_one_out import (
-    WORTH_SAYING,
-    NoClosedForm,
-    on_convergence,
-    surrogate_provenance,
-)
+from foldless.honest.leave_one_out import WORTH_SAYING, NoClosedForm, on_convergence, surrogate_provenance
+from foldless.honest.objective import Objective
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
-from foldless.honest.removal import (
-    Problem,
-    Provenance,
-    column_blocks,
-    pair_shifts,
-    pair_slopes,
-    problem_at,
-)
+from foldless.honest.removal import Problem, Provenance, column_blocks, pair_shifts, pair_slopes, problem_at
 from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.model.steps import innermost, sklearn_names

@@ -17,8 +17,8 @@ import numpy as np
 
 from foldless.checks import Bools, Floats, Ints
 from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE
-from foldless.honest.families import Removal
 from foldless.honest.newton import second_steps
+from foldless.honest.objective import Removal
 from foldless.honest.pairs import Sample
 from foldless.honest.removal import (
     LocalModel,

@@ -22,7 +22,8 @@ from scipy.linalg import eigh
 
 from foldless.checks import Floats, Ints
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, build_design, curvature_at
-from foldless.honest.families import Objective, describe, row_weights
+from foldless.honest.families import describe, row_weights
+from foldless.honest.objective import Objective
 from foldless.honest.optimum import CONVERGED, tempered
 from foldless.honest.removal import LocalModel
 from foldless.honest.scaling import MIN_DETERMINANT

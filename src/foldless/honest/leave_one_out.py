@@ -12,9 +12,10 @@ from foldless import checks
 from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
-from foldless.honest.families import Objective, describe, with_balance
+from foldless.honest.families import describe, with_balance
 from foldless.honest.groups import by_group
 from foldless.honest.normal_scale import NormalScale
+from foldless.honest.objective import Objective
 from foldless.honest.optimum import Optimum, lies_elsewhere, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.posterior import EffectPrior, separation_posterior

@@ -20,7 +20,7 @@ from scipy.linalg import blas, lapack
 
 from foldless.checks import Bools, Floats, Ints
 from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, blocks, curvature_at
-from foldless.honest.families import Loss, Objective
+from foldless.honest.objective import Loss, Objective
 
 if TYPE_CHECKING:
     from foldless.honest.removal import LocalModel

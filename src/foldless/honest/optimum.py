@@ -15,8 +15,8 @@ import numpy as np
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.honest.design import Curvature, Design, build_design, curvature_at
-from foldless.honest.families import Objective
 from foldless.honest.newton import Factor, Fit, Point, approach, bisected, descended, ratio_of_lengths
+from foldless.honest.objective import Objective
 from foldless.tables.matrix import project
 
 CONVERGED = 1e-3  # a residual below this changes no figure that anyone reads

@@ -16,10 +16,11 @@ import numpy as np
 from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.design import Design, build_design
-from foldless.honest.families import Objective, SquaredLoss, describe, known_class, with_balance
+from foldless.honest.families import describe, known_class, with_balance
 from foldless.honest.least_squares import Spectrum
 from foldless.honest.leave_one_out import checked_weight, evaluated_rows, on_given_scales, provenance_at, removed_from
 from foldless.honest.newton import Factor, Fit, Point, approach
+from foldless.honest.objective import Objective, SquaredLoss
 from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
 from foldless.honest.removal import MATERIAL, LocalModel, Problem, Removed, problem_at
 from foldless.model.steps import sklearn_names

@@ -22,8 +22,8 @@ import numpy as np
 from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks, with_free_intercept
-from foldless.honest.families import Loss, Objective, Readout, Removal, SquaredLoss
 from foldless.honest.newton import MOST_ROWS, TINY, Point, second_steps, unsettled
+from foldless.honest.objective import Loss, Objective, Readout, Removal, SquaredLoss
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import FOR_NOISE, Members, Pairs, PairSample, Sample, in_doubt, influential
 from foldless.honest.pairs import pair_differences as differences

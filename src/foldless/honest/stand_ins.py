@@ -12,8 +12,8 @@ from scipy.linalg import eigh
 from foldless.checks import Floats, Ints
 from foldless.errors import InputError
 from foldless.honest.design import Curvature, Design, build_design
-from foldless.honest.families import Objective, Readout
 from foldless.honest.newton import Point
+from foldless.honest.objective import Objective, Readout
 from foldless.honest.optimum import Optimum, curvature_of, descend, full_step
 from foldless.honest.removal import LocalModel, Problem, column_blocks, problem_at
 

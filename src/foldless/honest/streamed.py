@@ -18,7 +18,7 @@ from foldless import checks
 from foldless.checks import Array, Floats, Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, with_constant
-from foldless.honest.families import Loss, Objective
+from foldless.honest.objective import Loss, Objective
 from foldless.honest.scaling import Measured
 from foldless.model.steps import ScaledColumns
 from foldless.tables.block import Block

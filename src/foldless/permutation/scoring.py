@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 
 from foldless.checks import Floats
 from foldless.honest.design import MAX_LEVERAGE, Bools, Ints, inverse_root
-from foldless.honest.families import Loss, SquaredLoss
+from foldless.honest.objective import Loss, SquaredLoss
 from foldless.honest.removal import LocalModel
 from foldless.honest.scaling import MIN_DETERMINANT
 from foldless.permutation.leverages import SharedVectors, doubtful

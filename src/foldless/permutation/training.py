@@ -11,7 +11,8 @@ import numpy as np
 from foldless.checks import Floats, is_sparse
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Bools, Ints, build_design
-from foldless.honest.families import MAX_SHRINKAGE, Loss, Objective, SquaredLoss, class_weights, describe, shrinkage
+from foldless.honest.families import MAX_SHRINKAGE, class_weights, describe, shrinkage
+from foldless.honest.objective import Loss, Objective, SquaredLoss
 from foldless.model.view import LinearView
 
 PAIRS_UP_TO = 200  # rows; above, pairs cost more than they tell beyond single rows

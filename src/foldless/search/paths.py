@@ -20,10 +20,10 @@ from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.findings.scores import auc_answer, auc_of, rate_notes
 from foldless.honest.classes import scores_of_ridge
-from foldless.honest.families import Objective
 from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.newton import Fit
+from foldless.honest.objective import Objective
 from foldless.honest.penalties import PenaltyPath, Visit, final_classifier
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.tuning import AUC, Candidate, tuned

@@ -13,7 +13,8 @@ from foldless import checks
 from foldless.checks import Floats
 from foldless.errors import EstimatorError
 from foldless.findings.naming import in_words, names_after, steps_before_y
-from foldless.honest.families import Objective, describe, strength
+from foldless.honest.families import describe, strength
+from foldless.honest.objective import Objective
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import CONTAINERS, Steps, flattened, sklearn_names
 from foldless.model.view import LinearView, as_table, dismantled
