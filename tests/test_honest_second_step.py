@@ -11,7 +11,8 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from data import alternating
 from foldless.honest import groups as by_groups
-from foldless.honest import newton, removal
+from foldless.honest import newton
+from foldless.honest import rows as row_removal
 from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
 
@@ -67,7 +68,7 @@ def test_single_rows_come_closer_to_refits(name, shape, monkeypatch):
     model, (X, y) = MODELS[name], data(shape)
     truth = np.concatenate(refitted(model, X, y, [[i] for i in range(len(y))]))
     two = rms(honest(model, X, y).loo - truth)
-    monkeypatch.setattr(removal, "second_steps", one_step)
+    monkeypatch.setattr(row_removal, "second_steps", one_step)
     one = rms(honest(model, X, y).loo - truth)
     assert two < (1 - REMOVED["single"]) * one
 
@@ -78,7 +79,7 @@ def test_pairs_come_closer_to_refits(name, shape, monkeypatch):
     """Most pairs: where either row changes what the other's removal does, the sum of both additions is not enough."""
     model, (X, y) = MODELS[name], data(shape)
     two = pair_gaps(model, X, y, PAIRS)
-    monkeypatch.setattr(removal, "second_steps", one_step)
+    monkeypatch.setattr(row_removal, "second_steps", one_step)
     one = pair_gaps(model, X, y, PAIRS)
     assert np.median(np.abs(two)) < 0.5 * np.median(np.abs(one)) + 1e-5
     assert rms(two) < 0.9 * rms(one)
@@ -98,9 +99,9 @@ def test_groups_come_closer_to_refits(name, monkeypatch):
 def test_a_quadratic_loss_takes_no_second_step(monkeypatch):
     X, y = data("wide")
     two = honest(RidgeClassifier(), X, y).loo
-    monkeypatch.setattr(removal, "second_steps", one_step)
+    monkeypatch.setattr(row_removal, "second_steps", one_step)
     assert np.array_equal(honest(RidgeClassifier(), X, y).loo, two)
-    monkeypatch.setattr(removal, "second_steps", lambda *args: pytest.fail("one step is exact"))
+    monkeypatch.setattr(row_removal, "second_steps", lambda *args: pytest.fail("one step is exact"))
     assert np.array_equal(honest(RidgeClassifier(), X, y).loo, two)
 
 
@@ -110,7 +111,7 @@ def test_the_least_settled_rows_come_first(monkeypatch):
     with_all = honest(model, X, y).loo
     monkeypatch.setattr(newton, "MOST_WORK", 0.0)
     with_one = honest(model, X, y).loo
-    monkeypatch.setattr(removal, "second_steps", one_step)
+    monkeypatch.setattr(row_removal, "second_steps", one_step)
     with_none = honest(model, X, y).loo
     changed = np.flatnonzero(with_one != with_none)
     assert changed.size == 1

@@ -18,7 +18,7 @@ from foldless.honest.held_out import HeldOut, agreement_of, factor_of
 from foldless.honest.pairs import Ranked
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.refits import Refits
-from foldless.honest.removal import Removed
+from foldless.honest.rows import Removed
 from foldless.honest.statistic import SeparationStatistic
 
 

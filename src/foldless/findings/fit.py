@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foldless.findings.finding import Finding, present
 from foldless.honest.optimum import RESEMBLES
-from foldless.honest.removal import MATERIAL, Provenance
+from foldless.honest.rows import MATERIAL, Provenance
 
 
 def fit_findings(notes: tuple[str, ...], provenance: Provenance) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ from foldless.honest.design import Bools, Ints
 from foldless.honest.held_out import HeldOut
 from foldless.honest.leave_one_out import FEW_ROWS, TOO_FEW, LeaveOneOut, on_few_rows
 from foldless.honest.refits import Refits
-from foldless.honest.removal import Removed
+from foldless.honest.rows import Removed
 from foldless.results.auc import AUCPosterior
 
 # All checks use the pair-removed scores that the answer was computed from; nothing is refitted.

@@ -33,7 +33,8 @@ from foldless.honest.leave_one_out import WORTH_SAYING, NoClosedForm, on_converg
 from foldless.honest.objective import Objective
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
-from foldless.honest.removal import Problem, Provenance, column_blocks, pair_shifts, pair_slopes, problem_at
+from foldless.honest.removal import Problem, column_blocks, pair_shifts, pair_slopes, problem_at
+from foldless.honest.rows import Provenance
 from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.model.steps import innermost, sklearn_names

@@ -20,16 +20,8 @@ from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE
 from foldless.honest.newton import second_steps
 from foldless.honest.objective import Removal
 from foldless.honest.pairs import Sample
-from foldless.honest.removal import (
-    LocalModel,
-    Problem,
-    Provenance,
-    Removed,
-    growth,
-    pairs_of_sample,
-    refuse_infinite,
-    typical_row,
-)
+from foldless.honest.removal import LocalModel, Problem, typical_row
+from foldless.honest.rows import Provenance, Removed, growth, pairs_of_sample, refuse_infinite
 from foldless.honest.scaling import Columns, Units, per_unit
 
 PLAIN = 0.9  # groups of less leverage than this are far from determining their own scores

@@ -19,7 +19,8 @@ from foldless.honest.objective import Objective
 from foldless.honest.optimum import Optimum, lies_elsewhere, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, random_rows, rows_per_class
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.removal import MATERIAL, Problem, Provenance, Removed, by_row, problem_at
+from foldless.honest.removal import Problem, problem_at
+from foldless.honest.rows import MATERIAL, Provenance, Removed, by_row
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.honest.statistic import SeparationStatistic, statistic_of_removed
 from foldless.honest.streamed import refuse_surrogate, refuse_unloaded, streamed_design

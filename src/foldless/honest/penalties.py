@@ -22,7 +22,8 @@ from foldless.honest.leave_one_out import checked_weight, evaluated_rows, on_giv
 from foldless.honest.newton import Factor, Fit, Point, approach
 from foldless.honest.objective import Objective, SquaredLoss
 from foldless.honest.optimum import TRUSTED, Optimum, optimum, tempered, tolerance_of
-from foldless.honest.removal import MATERIAL, LocalModel, Problem, Removed, problem_at
+from foldless.honest.removal import LocalModel, Problem, problem_at
+from foldless.honest.rows import MATERIAL, Removed
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 

@@ -38,7 +38,7 @@ from foldless.honest.leave_one_out import GIVEN_SCALES, LeaveOneOut, checked_wei
 from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.removal import Provenance, Removed
+from foldless.honest.rows import Provenance, Removed
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
 from foldless.model.steps import (

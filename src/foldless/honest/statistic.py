@@ -28,7 +28,7 @@ from scipy.special import log_ndtr, ndtri, owens_t, xlogy
 from foldless.checks import Bools, Floats, Ints
 from foldless.honest.normal_scale import UNSEEN, NormalScale, smoothed_auc
 from foldless.honest.pairs import Effects, Pairs, variance
-from foldless.honest.removal import Removed
+from foldless.honest.rows import Removed
 from foldless.laws.effect import SQRT2
 
 GUESS_ROWS = 10.0  # what the guess of the clumpiness is worth, in rows that show errors

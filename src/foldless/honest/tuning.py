@@ -30,7 +30,8 @@ from foldless.honest.optimum import nearest_on_path, optimum
 from foldless.honest.pairs import ROUNDING, Pairs
 from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.removal import LocalModel, Problem, Removed, by_row, pair_shifts, problem_at
+from foldless.honest.removal import LocalModel, Problem, pair_shifts, problem_at
+from foldless.honest.rows import Removed, by_row
 from foldless.honest.scaling import MIN_DETERMINANT
 from foldless.honest.stand_ins import determined
 from foldless.honest.statistic import Placements, SeparationStatistic, noise_share_of, statistic_of_placements
