@@ -19,9 +19,10 @@ from foldless.findings.scores import auc_answer, rate_notes
 from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.accuracy import judged
+from foldless.honest.class_refits import ClassTraining
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
-from foldless.honest.refits import ClassTraining, Refits
+from foldless.honest.refits import Refits
 from foldless.laws.prior import Prior
 from foldless.measures import ClassMeasures, Measures
 from foldless.model.probabilities import (

@@ -18,11 +18,12 @@ from foldless.errors import EstimatorError, InputError
 from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.honest.accuracy import Judged, judged
+from foldless.honest.class_refits import ClassTraining, refitted_rows
 from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, average, averaged
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
 from foldless.honest.leave_one_out import LeaveOneOut, NoClosedForm
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import ClassTraining, Refits, Training, refitted_rows
+from foldless.honest.refits import Refits, Training
 from foldless.honest.statistic import SeparationStatistic
 from foldless.honest.tuning import of_search
 from foldless.model.pullback import NotMappedBack

@@ -17,7 +17,7 @@ from foldless.findings.scores import agreement, auc_of, few_groups, few_rows, fe
 from foldless.honest.classes import ClassScores
 from foldless.honest.design import Ints
 from foldless.honest.leave_one_out import LeaveOneOut
-from foldless.honest.refits import ClassTraining, Training
+from foldless.honest.refits import Refittable, Training
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 from foldless.tables.matrix import Unloaded
@@ -61,7 +61,7 @@ def diagnosis_of_two(
 
 
 def diagnosis_of_refits(
-    training: Training | ClassTraining, names: Names, answer: Callable[[], tuple[Any, AUCPosterior]]
+    training: Refittable, names: Names, answer: Callable[[], tuple[Any, AUCPosterior]]
 ) -> Diagnosis:
     """The diagnosis of a classifier that was refitted; checks that need its weights are left out."""
     given, refusal = _answered(answer)
@@ -89,7 +89,7 @@ def diagnosis_of_refits(
 
 
 def _about_refits(
-    found: Any, auc: AUCPosterior, training: Training | ClassTraining, names: Names
+    found: Any, auc: AUCPosterior, training: Refittable, names: Names
 ) -> tuple[AUCPosterior, tuple[Finding, ...]]:
     if isinstance(training, Training):
         auc = auc_of(found, *training.counts.tolist())
@@ -99,7 +99,7 @@ def _about_refits(
     return auc, present(agreement(found), few)
 
 
-def _as_numbers(training: Training | ClassTraining, names: Names) -> tuple[Any, Names]:
+def _as_numbers(training: Refittable, names: Names) -> tuple[Any, Names]:
     """The table, or what the steps that never saw y make of it; None if neither is numbers. And its names."""
     if training.X is not None:
         return training.X, names

@@ -14,7 +14,7 @@ from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense, label_colum
 from foldless.findings.finding import Finding, Severity, present
 from foldless.findings.naming import Names
 from foldless.honest.design import Ints, blocks
-from foldless.honest.refits import ClassTraining, Training
+from foldless.honest.refits import Refittable
 from foldless.model.view import LinearView
 from foldless.results.auc import AUCPosterior
 
@@ -316,7 +316,7 @@ def _normal_ranks(rows: Floats) -> Floats:
 # ---- Two checks cheap enough for every answer: repeated rows, and a column that is the label.
 
 
-def quick_notes(view: LinearView | Training | ClassTraining, names: Names, groups: Ints | None) -> tuple[str, ...]:
+def quick_notes(view: LinearView | Refittable, names: Names, groups: Ints | None) -> tuple[str, ...]:
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()

@@ -3,15 +3,16 @@
     folds -> held-out scores (4, N) -> the statistic -> the posterior
 
 A fit with discrete choices (selected columns, tree splits) has no closed form. Known pipelines are fitted all at once
-(`batched`), others by clones.
+(`batched`), others by clones. Two classes are here, more in `class_refits`.
 """
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,9 @@ from foldless import checks, words
 from foldless.checks import Array, Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.honest import rates
-from foldless.honest.batched import fit_at_once
+from foldless.honest.batched import Scored, fit_at_once
 from foldless.honest.class_statistic import RefittedRows
-from foldless.honest.classes import (
-    KEPT_APART,
-    LOG_ODDS,
-    MOST_ROWS,
-    PROBABILITY,
-    ClassScores,
-    log_odds,
-    ranked_by,
-)
-from foldless.honest.classes import checked_weight as checked_class_weight
+from foldless.honest.classes import KEPT_APART
 from foldless.honest.design import Ints
 from foldless.honest.held_out import HeldOut, statistic_of_refits
 from foldless.honest.leave_one_out import GIVEN_SCALES, LeaveOneOut, checked_weight
@@ -49,26 +41,42 @@ from foldless.model.steps import (
     own_probability,
     own_threshold,
 )
-from foldless.model.view import codes_among
 
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
-Fit = tuple[Floats, list[str]]  # scores of the rows held out, with probabilities (NaN for none) or by class; warnings
+Fit = tuple[Floats, list[str]]  # answers about the rows held out: scores, with probabilities or by class; warnings
+Answers = tuple[Floats, Ints, float, tuple[str, ...]]  # of all fits, (A, R, N); which fit, (R, N); its share; warnings
 
 
 # ---- The classifier and its rows
 
 
 @dataclass(frozen=True, eq=False)
-class _Fitted:
-    """A classifier, its table as it was given, which may hold text or gaps, and its labels."""
+class Refittable(ABC):
+    """A fitted classifier and the rows to refit it on.
+
+    `table` is X as it was given, which may hold text or gaps, and `own` are the scores of the fit itself.
+    """
 
     estimator: Any
     table: Any
     y: Array
+    codes: Ints  # the place of each label among the classes
+    classes: tuple[Any, ...]
+    own: Floats
+    weight: Floats | None = None
+    groups: Ints | None = None
+
+    @abstractmethod
+    def asked(self, model: Any, table: Any) -> Floats:
+        """What a refit answers about some rows: scores, with probabilities or by class."""
+
+    def at_once(self, held_out: list[Ints]) -> Scored | None:
+        """The answers about all rows by fits without each of these sets; None unless they are known to be the same."""
+        return None
 
     @cached_property
     def X(self) -> Any:
@@ -93,8 +101,41 @@ class _Fitted:
         steps = getattr(self.estimator, "steps", None) or [("classifier", self.estimator)]
         return Pipeline([("standardised before", scaler), *steps])
 
+    @property
+    def counts(self) -> Ints:
+        """Rows per class."""
+        return np.bincount(self.codes)
 
-def _indexable(X: Any, n: int) -> Any:
+    @property
+    def fewest(self) -> int:
+        """Rows, or groups, of the smallest class."""
+        if self.groups is None:
+            return int(self.counts.min())
+        return min(np.unique(self.groups[self.codes == k]).size for k in range(len(self.classes)))
+
+    @property
+    def folds(self) -> int:
+        """Five, or fewer if a class would have fewer than two rows (groups) in a fold."""
+        if self.fewest < FEWEST:
+            raise InputError(
+                f"refitting needs at least {FEWEST} {'rows' if self.groups is None else 'groups'} of each class, to "
+                f"hold out some and train on others, got {self.fewest}: collect more, or use a classifier with a "
+                f"closed form (method='loo')."
+            )
+        return min(FOLDS, self.fewest // 2)
+
+    def splits(self) -> list[Split]:
+        """Rows to train on and to hold out: all folds of the first repeat, then of the next."""
+        folds = self.folds
+        dealt = [_dealt(self.codes, folds, SEED + repeat, self.groups) for repeat in range(REPEATS)]
+        splits = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for of in dealt for k in range(folds)]
+        seen, compared = np.array([[np.count_nonzero(np.bincount(self.codes[rows])) for rows in s] for s in splits]).T
+        if seen.min() < len(self.classes) or compared.max() < 2:
+            raise InputError(KEPT_APART)
+        return splits
+
+
+def as_rows(X: Any, n: int) -> Any:
     """X as something that has n rows, which can be taken by number."""
     from sklearn.utils import indexable
     from sklearn.utils.validation import _num_samples
@@ -105,43 +146,25 @@ def _indexable(X: Any, n: int) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Training(_Fitted):
-    """A fitted classifier of two classes, and the rows to refit it on.
-
-    `table` is X as it was given, and `own` are the scores of the fit itself; all scores point towards the positive
-    class.
-    """
-
-    labels: Labels
-    own: Floats
-    weight: Floats | None = None
-    groups: Ints | None = None
+class Training(Refittable):
+    """The same of two classes, the negative one first; all scores point towards the positive one."""
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, pos_label: Any, groups: Any, sample_weight: Any) -> Training:
         """Check what was passed; nothing is fitted yet."""
         refuse_unfit(estimator)
         labels = checks.as_labels(y, pos_label=pos_label, classes=classes_of(estimator))
-        X = _indexable(X, labels.positive.size)
+        X = as_rows(X, labels.positive.size)
         own = scores_of(estimator, X, labels.positive_label)
         weight = checked_weight(sample_weight, labels.positive)
-        codes = None if groups is None else checks.as_groups(groups, labels.positive, fewest=FEWEST)
-        return cls(estimator, X, checks.label_vector(y), labels, own, weight, codes)
+        together = None if groups is None else checks.as_groups(groups, labels.positive, fewest=FEWEST)
+        codes, classes = labels.positive.astype(np.intp), (labels.negative_label, labels.positive_label)
+        return cls(estimator, X, checks.label_vector(y), codes, classes, own, weight, together)
 
     @property
-    def codes(self) -> Ints:
-        """1 for the positive rows, 0 for the others."""
-        return self.labels.positive.astype(np.intp)
-
-    @property
-    def classes(self) -> tuple[Any, Any]:
-        """Labels, the negative one first."""
-        return self.labels.negative_label, self.labels.positive_label
-
-    @property
-    def counts(self) -> Ints:
-        """Rows per class."""
-        return np.bincount(self.codes, minlength=2)
+    def labels(self) -> Labels:
+        """Which rows are positive, and what the classes are called."""
+        return Labels(self.codes == 1, *self.classes)
 
     @property
     def threshold(self) -> float:
@@ -161,51 +184,16 @@ class Training(_Fitted):
             return np.stack([scores, scores])
         return np.stack([scores, probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)])
 
-    @property
-    def folds(self) -> int:
-        """Five, or fewer if a class would have fewer than two rows (groups) in a fold."""
-        fewest, what = min(self.labels.n0, self.labels.n1), "rows"
-        if self.groups is not None:
-            halves = (self.labels.positive, ~self.labels.positive)
-            fewest, what = min(len(np.unique(self.groups[half])) for half in halves), "groups"
-        return _folds_of(fewest, what)
-
-    def splits(self) -> list[Split]:
-        """Rows to train on and to hold out: all folds of the first repeat, then of the next."""
-        folds = [self._folds(SEED + repeat) for repeat in range(REPEATS)]
-        splits = [(np.flatnonzero(of != k), np.flatnonzero(of == k)) for of in folds for k in range(self.folds)]
-        trained = all(self._both_classes(train) for train, _ in splits)
-        if not (trained and any(self._both_classes(test) for _, test in splits)):
-            raise InputError(
-                "the groups keep the classes apart: some fits would see one class only, or no model would score rows "
-                "of both. Use finer groups, or none if the rows are independent."
-            )
-        return splits
-
-    def _folds(self, seed: int) -> Ints:
-        """The fold of every row, as scikit-learn's StratifiedKFold and StratifiedGroupKFold deal them."""
-        if self.groups is None:
-            return stratified(self.codes, self.folds, seed)
-        return _dealt(self.codes, self.folds, seed, self.groups)
-
-    def _both_classes(self, rows: Ints) -> bool:
-        return bool(0 < np.count_nonzero(self.labels.positive[rows]) < rows.size)
-
-
-def _folds_of(fewest: int, what: str) -> int:
-    """How many folds so few rows, or groups, of a class allow."""
-    if fewest < FEWEST:
-        raise InputError(
-            f"refitting needs at least {FEWEST} {what} of each class, to hold out some and train on others, got "
-            f"{fewest}: collect more, or use a classifier with a closed form (method='loo')."
-        )
-    return min(FOLDS, fewest // 2)
+    def at_once(self, held_out: list[Ints]) -> Scored | None:
+        return fit_at_once(self.procedure, self.X, self.labels, self.own, self.weight, held_out)
 
 
 def _dealt(codes: Ints, folds: int, seed: int, groups: Ints | None) -> Ints:
-    """The fold of every row, as scikit-learn's splitters deal rows or whole groups of any number of classes."""
+    """The fold of every row, as scikit-learn's StratifiedKFold and StratifiedGroupKFold deal them."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
+    if groups is None and codes.max() == 1:
+        return stratified(codes, folds, seed)
     fold, splitter = np.empty(codes.size, dtype=np.intp), StratifiedKFold if groups is None else StratifiedGroupKFold
     for k, (_, test) in enumerate(splitter(folds, shuffle=True, random_state=seed).split(codes, codes, groups)):
         fold[test] = k
@@ -213,7 +201,7 @@ def _dealt(codes: Ints, folds: int, seed: int, groups: Ints | None) -> Ints:
 
 
 def stratified(codes: Ints, folds: int, seed: int) -> Ints:
-    """Folds of ``StratifiedKFold(folds, shuffle=True, random_state=seed)``, without its checks, which take long."""
+    """Folds of ``StratifiedKFold(folds, shuffle=True, random_state=seed)`` of two classes, without its slow checks."""
     rng, fold, late = np.random.RandomState(seed), np.empty(codes.size, dtype=np.intp), codes != codes[0]
     dealt = np.sort(late)
     for which in (False, True):  # classes are dealt in the order in which they appear
@@ -273,13 +261,13 @@ def classes_of(model: Any) -> list[Any]:
 def scores_of(model: Any, X: Any, positive_label: Any) -> Floats:
     """Scores towards the positive class: decision_function, else its probability; the prediction - 1/2 of PLS-DA."""
     if ends_in_pls(model):
-        return (1.0 if positive_label == 1 else -1.0) * (np.ravel(_answer(model, "predict", X)) - 0.5)
+        return (1.0 if positive_label == 1 else -1.0) * (np.ravel(answer_of(model, "predict", X)) - 0.5)
     if hasattr(model, "decision_function"):
-        return (1.0 if model.classes_[1] == positive_label else -1.0) * _answer(model, "decision_function", X)
-    return _answer(model, "predict_proba", X)[:, classes_of(model).index(positive_label)]
+        return (1.0 if model.classes_[1] == positive_label else -1.0) * answer_of(model, "decision_function", X)
+    return answer_of(model, "predict_proba", X)[:, classes_of(model).index(positive_label)]
 
 
-def _answer(model: Any, method: str, X: Any) -> Floats:
+def answer_of(model: Any, method: str, X: Any) -> Floats:
     """What a method of a classifier gives for X, as finite numbers."""
     name, ask = type(model).__name__, getattr(model, method, None)
     if ask is None:
@@ -301,36 +289,35 @@ def _answer(model: Any, method: str, X: Any) -> Floats:
 # ---- The refits
 
 
-def hold_out(training: Training, n_jobs: int | None = None, progress: Progress | None = None) -> HeldOut:
-    """Refit the classifier without each fold, and score the rows of that fold."""
-    splits, size = training.splits(), training.y.size
-    scores, fold = np.empty((2, REPEATS, size)), np.empty((REPEATS, size), dtype=np.intp)
-    warned: list[str] = []
-    for k, (held_out, texts) in enumerate(_fits(training, splits, n_jobs)):
-        repeat, rows = k // training.folds, splits[k][1]
-        scores[:, repeat, rows], fold[repeat, rows] = held_out, k
+def ask_refits(training: Refittable, n_jobs: int | None, progress: Progress | None) -> Answers:
+    """Refit the classifier without each fold, and ask about the rows of that fold."""
+    splits, shape, warned = training.splits(), (REPEATS, training.codes.size), list[str]()
+    answers, fold, folds = list[Floats](), np.empty(shape, dtype=np.intp), len(splits) // REPEATS
+    for k, (found, texts) in enumerate(_fits(training, splits, n_jobs)):
+        answers.append(found)
         warned += texts[:1]
         if progress is not None:
             progress(k + 1, len(splits))
-    probabilities = None if np.any(np.isnan(scores[1])) else scores[1]
-    return HeldOut(scores[0], fold, training.labels.positive, 1 - 1 / training.folds, tuple(warned), probabilities)
+    whole = np.empty((len(answers[0]), *shape))
+    for k, (_, rows) in enumerate(splits):
+        whole[:, k // folds, rows], fold[k // folds, rows] = answers[k], k
+    return whole, fold, 1 - 1 / folds, tuple(warned)
 
 
-def _fits(training: Training, splits: list[Split], n_jobs: int | None) -> Iterator[Fit]:
+def _fits(training: Refittable, splits: list[Split], n_jobs: int | None) -> Iterator[Fit]:
     """The fits in their order: at once where that is known to give the same, of clones where it is not."""
     from sklearn.utils.parallel import Parallel, delayed
 
-    held_out = [rows for _, rows in splits]
-    batch = fit_at_once(training.procedure, training.X, training.labels, training.own, training.weight, held_out)
+    batch = training.at_once([rows for _, rows in splits])
     scores, left = (None, np.ones(len(splits), dtype=bool)) if batch is None else batch
     clones = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_refit_and_score)(training, SEED + k, *splits[k]) for k in np.flatnonzero(left)
     )
-    for k, rows in enumerate(held_out):
+    for k, (_, rows) in enumerate(splits):
         yield next(clones) if scores is None or left[k] else (scores[:, k, rows], [])
 
 
-def _refit_and_score(training: Training | ClassTraining, seed: int, train: Ints, test: Ints) -> Fit:
+def _refit_and_score(training: Refittable, seed: int, train: Ints, test: Ints) -> Fit:
     """What a refit answers on the held-out rows, and its warnings."""
     from sklearn.utils import _safe_indexing
 
@@ -341,7 +328,7 @@ def _refit_and_score(training: Training | ClassTraining, seed: int, train: Ints,
     return answers, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
 
 
-def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any:
+def _refitted(training: Refittable, seed: int, train: Ints) -> Any:
     from sklearn.base import clone
     from sklearn.utils import _safe_indexing
 
@@ -361,109 +348,27 @@ def _refitted(training: Training | ClassTraining, seed: int, train: Ints) -> Any
         ) from err
 
 
-# ---- More than two classes
-
-
-@dataclass(frozen=True, eq=False)
-class ClassTraining(_Fitted):
-    """A fitted classifier of several classes, and the rows to refit it on."""
-
-    codes: Ints
-    classes: tuple[Any, ...]
-    own: Floats  # scores (K, N) of the fit itself
-    weight: Floats | None = None
-    groups: Ints | None = None
-    notes = doubts = ()  # what a classifier that was taken apart may have: here every step is fitted again
-
-    @classmethod
-    def of(cls, estimator: Any, X: Any, y: Any, groups: Any, sample_weight: Any) -> ClassTraining:
-        """Check what was passed; nothing is fitted yet."""
-        refuse_unfit(estimator, several=True)
-        classes = tuple(classes_of(estimator))
-        codes = codes_among(y, classes)
-        X = _indexable(X, codes.size)
-        together = None if groups is None else checks.as_groups(groups, codes, fewest=FEWEST)
-        weight = checked_class_weight(sample_weight, codes)
-        own = class_scores_of(estimator, X)
-        return cls(estimator, X, checks.label_vector(y), codes, classes, own, weight, together)
-
-    @property
-    def counts(self) -> Ints:
-        """Rows per class."""
-        return np.bincount(self.codes)
-
-    def asked(self, model: Any, table: Any) -> Floats:
-        """Scores (K, N) of some rows by a refit."""
-        return class_scores_of(model, table)
-
-    @property
-    def fewest(self) -> int:
-        """Rows, or groups, of the smallest class."""
-        if self.groups is None:
-            return int(self.counts.min())
-        return min(np.unique(self.groups[self.codes == k]).size for k in range(len(self.classes)))
-
-
-def class_scores_of(model: Any, X: Any) -> Floats:
-    """Scores of each class (K, N), as `ranked_by` has it."""
-    scores = _answer(model, "predict_proba" if ranked_by(model) == PROBABILITY else "decision_function", X).T
-    pairwise = any(k.split("__")[-1] == "decision_function_shape" and v == "ovo" for k, v in model.get_params().items())
-    if pairwise or len(scores) != len(classes_of(model)):
-        name = type(model).__name__
-        raise EstimatorError(f"{name} gives no score per class: set decision_function_shape='ovr' and fit again.")
-    return scores
-
-
-def refitted_rows(training: ClassTraining, n_jobs: int | None, progress: Progress | None) -> RefittedRows:
-    """The classifier refitted without each fold of the rows or groups, and the scores of the rows of that fold."""
-    from sklearn.utils.parallel import Parallel, delayed
-
-    codes, folds = training.codes, _folds_of(training.fewest, "rows" if training.groups is None else "groups")
-    fold = np.array([_dealt(codes, folds, SEED + k, training.groups) + k * folds for k in range(REPEATS)])
-    held = [np.flatnonzero(fold[k // folds] == k) for k in range(REPEATS * folds)]
-    trained = [np.setdiff1d(np.arange(codes.size), rows) for rows in held]
-    if any(np.unique(codes[rows]).size < len(training.classes) for rows in trained):
-        raise InputError(KEPT_APART)
-    scores, warned = np.empty((len(training.classes), *fold.shape)), list[str]()
-    made = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_refit_and_score)(training, SEED + k, trained[k], rows) for k, rows in enumerate(held)
+def on_refits(training: Refittable, found: HeldOut | RefittedRows, warned: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes on how often the classifier was refitted, how well the refits agree, and what they warned of."""
+    made = (
+        f"this {type(training.estimator).__name__} was refitted {found.fits} times, all of its steps, each time on "
+        f"{found.share:.0%} of the rows; the scores of a row agree between refits by {found.agreement:.2f} "
+        f"(correlation)."
     )
-    for k, (decisions, texts) in enumerate(made):
-        scores[:, k // folds, held[k]], warned = decisions, warned + texts[:1]
-        if progress is not None:
-            progress(k + 1, len(held))
-    return _as_class_rows(training, scores, fold, 1 - 1 / folds, tuple(warned))
+    told = (made, GIVEN_SCALES) if training.procedure is not training.estimator else (made,)
+    if not warned:
+        return told
+    return (*told, f"{len(warned)} of the {found.fits} refits gave a warning; the first: {warned[0]}")
 
 
-def _as_class_rows(
-    training: ClassTraining, decisions: Floats, fold: Ints, share: float, warned: tuple[str, ...]
-) -> RefittedRows:
-    """Held-out decisions (K, R, N) as honest scores of several classes."""
-    mean, ones, name = decisions.mean(axis=1), np.ones(training.codes.size), type(training.estimator).__name__
-    score = ranked_by(training.estimator)
-    found = ClassScores(
-        training.own,
-        mean,
-        partial(np.zeros, mean.shape),
-        partial(_each_alone, mean),
-        *(ones, ones, MOST_ROWS, training.codes),
-        score,
-        Provenance("refit", name),
-        training.groups,
-        repeats=decisions,
-    )
-    ranked = log_odds(decisions) if score == LOG_ODDS else decisions
-    rows = RefittedRows(found, ranked, fold, share, training.groups)
-    provenance = Provenance("refit", name, notes=_told(training, int(fold.max()) + 1, share, rows.agreement, warned))
-    return replace(rows, honest=replace(found, provenance=provenance, noise_share=rows.noise_share(())))
+# ---- The analysis of two classes
 
 
-def _each_alone(scores: Floats, rows: Ints) -> Floats:
-    """Scores (K, m, m) of rows whatever other row is left out."""
-    return np.repeat(scores[:, rows, None], rows.size, axis=2)
-
-
-# ---- The analysis
+def hold_out(training: Training, n_jobs: int | None = None, progress: Progress | None = None) -> HeldOut:
+    """Refit the classifier without each fold, and score the rows of that fold."""
+    (scores, chances), fold, share, warned = ask_refits(training, n_jobs, progress)
+    probabilities = None if np.any(np.isnan(chances)) else chances
+    return HeldOut(scores, fold, training.labels.positive, share, warned, probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -479,7 +384,7 @@ class Refits(LeaveOneOut):
         """Refit, compute the statistic, apply the prior."""
         held, name = hold_out(training, n_jobs, progress), type(training.estimator).__name__
         statistic = statistic_of_refits(held, training.groups)
-        notes = _told(training, held.fits, held.share, held.agreement, held.warned)
+        notes = on_refits(training, held, held.warned)
         provenance = Provenance("refit", name, notes=notes)
         removed = _as_removed(training, held, provenance)
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
@@ -529,15 +434,3 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
         groups=training.groups,
         provenance=provenance,
     )
-
-
-def _told(
-    training: Training | ClassTraining, fits: int, share: float, agreement: float, warned: tuple[str, ...]
-) -> tuple[str, ...]:
-    name = type(training.estimator).__name__
-    made = (
-        f"this {name} was refitted {fits} times, all of its steps, each time on {share:.0%} of the rows; the "
-        f"scores of a row agree between refits by {agreement:.2f} (correlation)."
-    )
-    told = (made, GIVEN_SCALES) if training.procedure is not training.estimator else (made,)
-    return (*told, f"{len(warned)} of the {fits} refits gave a warning; the first: {warned[0]}") if warned else told

@@ -20,9 +20,10 @@ from foldless import checks, words
 from foldless.computation import Options
 from foldless.errors import InputError
 from foldless.estimate import auc_posterior
+from foldless.honest.class_refits import class_scores_of
 from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import class_scores_of, classes_of, scores_of
+from foldless.honest.refits import classes_of, scores_of
 from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
