@@ -17,7 +17,7 @@ from data import one_hot, shuffled
 from foldless.findings import columns, rows, scores
 from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
-from foldless.findings.rows import category_starts, exact_copies
+from foldless.findings.rows import category_starts, find_copies
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.posterior import EffectPrior
 from foldless.model.view import take_apart
@@ -297,7 +297,7 @@ CATEGORIES = {
 def test_equal_rows_of_categories_are_no_copies(name):
     for seed in range(5):
         X = CATEGORIES[name](np.random.default_rng(seed))
-        assert np.unique(exact_copies(X)).size == len(X)
+        assert np.unique(find_copies(X).codes).size == len(X)
 
 
 def nine_levels(A):
@@ -316,7 +316,7 @@ REPEATED = {
 @pytest.mark.parametrize("name", REPEATED)
 def test_copies_are_found_all_the_same(name):
     X = REPEATED[name](np.random.default_rng(0).normal(size=(100, 300)))
-    assert np.unique(exact_copies(X)).size == np.unique(X, axis=0).shape[0]
+    assert np.unique(find_copies(X).codes).size == np.unique(X, axis=0).shape[0]
 
 
 MOSTLY_ZERO = {
@@ -332,9 +332,9 @@ def test_rows_of_zeros_are_no_copies(name):
     """Where most cells are 0, some rows are 0 throughout; copies of other rows are found all the same."""
     X = MOSTLY_ZERO[name](np.random.default_rng(0).normal(size=(200, 30)))
     assert np.unique(X, axis=0).shape[0] < len(X)
-    assert np.unique(exact_copies(X)).size == len(X)
+    assert np.unique(find_copies(X).codes).size == len(X)
     measured = np.random.default_rng(1).normal(size=(200, 3))
-    assert np.unique(exact_copies(np.vstack([np.hstack([X, measured])] * 2))).size == len(X)
+    assert np.unique(find_copies(np.vstack([np.hstack([X, measured])] * 2)).codes).size == len(X)
 
 
 def test_values_count_as_in_the_table_given():

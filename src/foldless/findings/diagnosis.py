@@ -38,7 +38,7 @@ def diagnosis_of_two(
     checks.sane_size(view.X)
     codes = None if groups is None else checks.group_codes(groups, view.labels.positive.size)
     sketch, figures = Sketch.of(view.X, view.labels.positive), column_figures(view.X, view.labels.positive, view.w)
-    copies = find_copies(view.X, sketch, codes, names.X)
+    copies = find_copies(view.X, codes, names.X, sketch)
     loo, refusal = _answered(leave_one_out)
     about_fit: tuple[Finding | None, ...] = (refusal, *map(saw_y, view.notes))
     about_scores: tuple[Finding, ...] = ()
@@ -75,7 +75,7 @@ def diagnosis_of_refits(
     checks.sane_size(X)
     groups, codes = training.groups, training.codes
     sketch = Sketch.of(X, codes)
-    copies = find_copies(X, sketch, groups, names.X)
+    copies = find_copies(X, groups, names.X, sketch)
     # Of two classes the positive one says it all, and need not be named.
     told = [(1, ())] if len(training.classes) == 2 else [(k, (label,)) for k, label in enumerate(training.classes)]
     leaks = (leak(column_figures(X, codes == k), X, names, *label) for k, label in told)
@@ -124,7 +124,7 @@ def diagnosis_of_classes(
     groups = None if given is None else given[0].groups
     checks.sane_size(view.X)
     sketch = Sketch.of(view.X, view.codes)
-    copies = find_copies(view.X, sketch, groups, names.X)
+    copies = find_copies(view.X, groups, names.X, sketch)
     per_class = [view.against_rest(k, None) for k in range(len(view.classes))]
     figures = [(column_figures(each.X, each.labels.positive, each.w), each) for each in per_class]
     about_columns = (

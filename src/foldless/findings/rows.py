@@ -56,36 +56,26 @@ class Copies:
         return (self.n_exact + self.n_near) / self.codes.size
 
 
-def find_copies(X: Any, sketch: Sketch, groups: Ints | None = None, given: Any = None) -> Copies:
-    """Copies of rows; copies inside one of the `groups` are left out together anyway and do not count.
+def find_copies(X: Any, groups: Ints | None = None, given: Any = None, sketch: Sketch | None = None) -> Copies:
+    """Exact copies of rows, and near ones where there is a `sketch` of them; `given` is the table X was made from.
 
-    `given` is the table from which X was made.
+    Copies inside one of the `groups` are left out together anyway and do not count.
     """
-    first, exact, usual = _exact_pairs(X, groups, given)
-    n = len(sketch.Z)
+    equal = equal_rows(X)
+    n, first = equal.size, np.unique(equal, return_index=True)[1]
+    usual = first.size < n and not unusual(_as_given(given, X), equal)  # then equal rows are to be expected
+    later = np.flatnonzero((first[equal] != np.arange(n)) & (not usual))
+    exact = _outside(np.column_stack([first[equal[later]], later]), groups)
+    codes = _components(exact, n)
+    n_exact = n - int(codes.max()) - 1
+    if sketch is None:
+        return Copies(codes, n_exact, 0, 0)
     # In a table of few distinct values, distances have few distinct values too.
     near = exact[:0] if usual else _outside(first[near_pairs(sketch.Z[first])], groups)
-    only_exact, everything = _components(exact, n), _components(np.vstack([exact, near]), n)
-    n_exact, n_all = (n - int(codes.max()) - 1 for codes in (only_exact, everything))
+    codes = _components(np.vstack([exact, near]), n)
     # Codes that occur with more than one class belong to rows with a contradicting copy.
-    own = np.unique(np.column_stack([everything, sketch.classes]), axis=0)[:, 0]
-    return Copies(everything, n_exact, n_all - n_exact, int((np.bincount(own)[everything] > 1).sum()))
-
-
-def exact_copies(X: Any, groups: Ints | None = None, given: Any = None) -> Ints:
-    """A code per row, the same for a row and its exact copies, unless equal rows are to be expected."""
-    first, pairs, usual = _exact_pairs(X, groups, given)
-    n = X.shape[0]
-    return np.arange(n) if usual or first.size == n else _components(pairs, n)
-
-
-def _exact_pairs(X: Any, groups: Ints | None, given: Any) -> tuple[Ints, Ints, bool]:
-    """First row of each set of equal rows; pairs of copies; whether equal rows are to be expected (then no pairs)."""
-    equal = equal_rows(X)
-    first = np.unique(equal, return_index=True)[1]
-    usual = first.size < equal.size and not unusual(_as_given(given, X), equal)
-    pairs = _outside(np.column_stack([first[equal], np.arange(equal.size)]), groups)
-    return first, pairs[:0] if usual else pairs, usual
+    own = np.unique(np.column_stack([codes, sketch.classes]), axis=0)[:, 0]
+    return Copies(codes, n_exact, n - int(codes.max()) - 1 - n_exact, int((np.bincount(own)[codes] > 1).sum()))
 
 
 def _as_given(given: Any, X: Any) -> Any:
@@ -267,6 +257,8 @@ def _components(pairs: Ints, n: int) -> Ints:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    if not len(pairs):
+        return np.arange(n)
     links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
 
@@ -320,7 +312,6 @@ def quick_notes(view: LinearView | Refittable, names: Names, groups: Ints | None
     """Notes on an answer that cost one pass over the table; none if it is not in memory."""
     if not (isinstance(view.X, np.ndarray) or is_sparse(view.X)):
         return ()
-    codes = exact_copies(view.X, groups, names.X)
-    copies = Copies(codes, codes.size - int(codes.max()) - 1, 0, 0)
-    findings = present(copies_finding(copies, names), label_column(view.X, view.codes, names))
+    copies = copies_finding(find_copies(view.X, groups, names.X), names)
+    findings = present(copies, label_column(view.X, view.codes, names))
     return tuple(finding.note for finding in findings if finding.level > 0)
