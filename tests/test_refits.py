@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler, TargetEncoder
+from sklearn.preprocessing import MinMaxScaler, StandardScaler, TargetEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -27,7 +27,7 @@ from data import alternating, ones_first
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.held_out import HeldOut, ModelPairs, statistic_of_refits
 from foldless.honest.posterior import EffectPrior
-from foldless.honest.refits import FOLDS, REPEATS, SEED, Refits, Training, hold_out
+from foldless.honest.refits import FOLDS, REPEATS, SEED, Refits, Refittable, Training, hold_out
 from foldless.honest.statistic import Placements, separation_slope, statistic_of_placements
 from foldless.results.auc import AUCPosterior
 
@@ -103,6 +103,40 @@ def test_sample_weight_reaches_every_fit(model):
     for k, (train, test) in enumerate(t.splits()):
         fit = clone(model).fit(X[train], y[train], **{name: weight[train]})
         np.testing.assert_allclose(held.scores[k // FOLDS, test], fit.decision_function(X[test]), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()], ids=["at once", "clones"])
+def test_linear_refits_are_on_the_scale_of_the_fit(scaler):
+    """Mean and spread of the rows that a refit saw; order and probabilities follow."""
+    X, y = ones_first(20, 60, 5, shift=0.6, seed=9)
+    model = make_pipeline(scaler, LogisticRegression(C=3.0, l1_ratio=1.0, solver="liblinear", tol=1e-10, max_iter=5000))
+    t = training(model, X, y)
+    held, own = hold_out(t), model.decision_function(X)
+    for k, (train, test) in enumerate(t.splits()):
+        refit = clone(model).fit(X[train], y[train])
+        seen = refit.decision_function(X[train])
+        expected = own[train].mean() + own[train].std() / seen.std() * (refit.decision_function(X[test]) - seen.mean())
+        np.testing.assert_allclose(held.placed[k // FOLDS, test], expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(held.probabilities, 1 / (1 + np.exp(-held.placed)), rtol=0, atol=1e-12)
+
+
+def off_target(seed):
+    """By how much sensitivity and Brier score miss those of new rows: L1, a strong penalty, few positive rows."""
+    X, y = ones_first(60, 240, 8, shift=0.9, seed=seed)
+    model = LogisticRegression(C=0.05, l1_ratio=1.0, solver="liblinear", tol=1e-8).fit(X, y)
+    new, label = ones_first(4_000, 16_000, 8, shift=0.9, seed=1_000 + seed)
+    a, p = fl.analyse(model, X, y), model.predict_proba(new)[:, 1]
+    truth = np.mean(p[label == 1] > 0.5), np.mean((p - label) ** 2)
+    return a.error().sensitivity.mean - truth[0], a.brier.mean - truth[1]
+
+
+def test_rates_and_brier_scores_are_those_of_a_fit_to_all_rows(monkeypatch):
+    """A penalty counts for more among four fifths of the rows: such fits find too few positive rows, and err more."""
+    here = np.array([off_target(seed) for seed in range(12)])
+    monkeypatch.setattr(Training, "on_scale", Refittable.on_scale)
+    kept = np.array([off_target(seed) for seed in range(12)])
+    assert np.all(np.abs(here).mean(axis=0) < np.abs(kept).mean(axis=0))
+    assert np.all(np.abs(here.mean(axis=0)) < 0.7 * np.abs(kept.mean(axis=0)))
 
 
 def test_the_answer_does_not_depend_on_the_workers_nor_on_chance():

@@ -42,6 +42,8 @@ class HeldOut:
         p, the share of the rows that each model was trained on.
     warned : tuple of str
         One warning text for each fit that raised any.
+    placed : ndarray of shape (R, N), or None
+        The scores on the scale of the fit to all rows, where thresholds count; None if that is their own.
     probabilities : ndarray of shape (R, N), or None
         Probabilities of the positive class, where the classifier has them.
     """
@@ -51,6 +53,7 @@ class HeldOut:
     positive: Bools
     share: float
     warned: tuple[str, ...] = ()
+    placed: Floats | None = None
     probabilities: Floats | None = None
 
     @property

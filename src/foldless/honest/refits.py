@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from foldless import checks, words
 from foldless.checks import Array, Floats, Labels
@@ -73,6 +74,10 @@ class Refittable(ABC):
     @abstractmethod
     def asked(self, model: Any, table: Any) -> Floats:
         """What a refit answers about some rows: scores, with probabilities or by class."""
+
+    def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
+        """The answers about the rows `test` of a linear refit that was asked about all rows."""
+        return answers[:, test]
 
     def at_once(self, held_out: list[Ints]) -> Scored | None:
         """The answers about all rows by fits without each of these sets; None unless they are known to be the same."""
@@ -177,15 +182,30 @@ class Training(Refittable):
         return 0.0 - own if flipped else own
 
     def asked(self, model: Any, table: Any) -> Floats:
-        """Scores and probabilities (NaN where there are none) of some rows by a refit."""
+        """Scores of some rows by a refit, twice, and probabilities (NaN where there are none)."""
         label = self.labels.positive_label
         scores, known = scores_of(model, table, label), hasattr(model, "predict_proba")
         if known and not hasattr(model, "decision_function"):  # a forest is asked once
-            return np.stack([scores, scores])
-        return np.stack([scores, probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)])
+            return np.stack([scores] * 3)
+        chances = probabilities_of(model, table, label) if known else np.full(scores.shape, np.nan)
+        return np.stack([scores, scores, chances])
+
+    def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
+        """The same, with scores and probabilities on the scale of the fit, as both see the rows `train`.
+
+        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class.
+        """
+        (scores, _, chances), own = answers, self.own[train]
+        unit, size = float(own.std()), float(scores[train].std())
+        if min(unit, size) == 0:
+            return answers[:, test]
+        placed = own.mean() + unit / size * (scores[test] - scores[train].mean())
+        linked = np.allclose(chances, expit(scores))
+        return np.stack([scores[test], placed, expit(placed) if linked else chances[test]])
 
     def at_once(self, held_out: list[Ints]) -> Scored | None:
-        return fit_at_once(self.procedure, self.X, self.labels, self.own, self.weight, held_out)
+        found = fit_at_once(self.procedure, self.X, self.labels, self.own, self.weight, held_out)
+        return None if found is None else (found[0][[0, 0, 1]], found[1])
 
 
 def _dealt(codes: Ints, folds: int, seed: int, groups: Ints | None) -> Ints:
@@ -313,8 +333,8 @@ def _fits(training: Refittable, splits: list[Split], n_jobs: int | None) -> Iter
     clones = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_refit_and_score)(training, SEED + k, *splits[k]) for k in np.flatnonzero(left)
     )
-    for k, (_, rows) in enumerate(splits):
-        yield next(clones) if scores is None or left[k] else (scores[:, k, rows], [])
+    for k, split in enumerate(splits):
+        yield next(clones) if scores is None or left[k] else (training.on_scale(scores[:, k], *split), [])
 
 
 def _refit_and_score(training: Refittable, seed: int, train: Ints, test: Ints) -> Fit:
@@ -323,7 +343,11 @@ def _refit_and_score(training: Refittable, seed: int, train: Ints, test: Ints) -
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = training.asked(_refitted(training, seed, train), _safe_indexing(training.table, test))
+        model = _refitted(training, seed, train)
+        if hasattr(innermost(model), "coef_"):
+            answers = training.on_scale(training.asked(model, training.table), train, test)
+        else:
+            answers = training.asked(model, _safe_indexing(training.table, test))
     doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
     return answers, [f"{w.category.__name__}: {words.one_line(str(w.message))}" for w in doubts]
 
@@ -366,9 +390,9 @@ def on_refits(training: Refittable, found: HeldOut | RefittedRows, warned: tuple
 
 def hold_out(training: Training, n_jobs: int | None = None, progress: Progress | None = None) -> HeldOut:
     """Refit the classifier without each fold, and score the rows of that fold."""
-    (scores, chances), fold, share, warned = ask_refits(training, n_jobs, progress)
+    (scores, placed, chances), fold, share, warned = ask_refits(training, n_jobs, progress)
     probabilities = None if np.any(np.isnan(chances)) else chances
-    return HeldOut(scores, fold, training.labels.positive, share, warned, probabilities)
+    return HeldOut(scores, fold, training.labels.positive, share, warned, placed, probabilities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +423,7 @@ class Refits(LeaveOneOut):
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold, each row counted once over its repeats."""
-        return self._effects_of(self.held.scores, threshold)
+        return self._effects_of(self.held.scores if self.held.placed is None else self.held.placed, threshold)
 
     def class_effects_at(self, probability: float) -> tuple[StudentEffect, StudentEffect]:
         """The same from a probability, where the classifier has them."""
@@ -423,7 +447,7 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
         sampled1=rows1,
         sampled0=rows0,
         z=training.own,
-        loo=held.scores.mean(axis=0),
+        loo=(held.scores if held.placed is None else held.placed).mean(axis=0),
         without_pair1=np.broadcast_to(per_row[rows1, None], shape),
         without_pair0=np.broadcast_to(per_row[rows0], shape),
         partnered=per_row,
