@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -24,9 +25,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 import foldless as fl
 from cli_files import run
+from data import ones_first
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.calibration import regression
-from foldless.honest.probabilities import Estimate, ProbableRows, brier
+from foldless.honest.probabilities import Estimate, ProbableRows, brier, log_loss
 from foldless.laws.effect import GridEffect
 from foldless.model.probabilities import link_of
 from foldless.results.measure import Measure
@@ -75,17 +77,35 @@ def test_probabilities_and_losses_are_those_of_refits_without_each_row(model):
     truth, own = without_each(model, X, y), a.estimator.predict_proba(X)[:, 1]
     np.testing.assert_allclose(a.probabilities, truth, atol=0.02)
     assert np.abs(own - truth).max() > 3 * np.abs(a.probabilities - truth).max()
-    plain = a.measures().rows.average(brier).value
-    for measure, mean, score in (
-        (a.brier, plain, metrics.brier_score_loss),
-        (a.log_loss, a.log_loss.mean, metrics.log_loss),
-    ):
-        assert mean == pytest.approx(score(y, truth), rel=0.01)
+    for measure, loss, score in ((a.brier, brier, metrics.brier_score_loss), (a.log_loss, log_loss, metrics.log_loss)):
+        assert a.measures().rows.average(loss).value == pytest.approx(score(y, truth), rel=0.01)
         assert measure.apparent == pytest.approx(score(y, own), rel=1e-9)
         assert measure.optimism < 0
     share = y.mean()
     assert a.scaled_brier.mean == pytest.approx(1 - a.brier.mean / (share * (1 - share)))
     assert a.average_precision.apparent == pytest.approx(metrics.average_precision_score(y, own))
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_losses_are_those_of_refits_without_each_pair(C):
+    X, y = drawn(40)
+    a, model = fl.analyse(LogisticRegression(C=C, **TIGHT).fit(X, y), X, y), LogisticRegression(C=C, **TIGHT)
+    odds = np.full((40, 40), np.nan)
+    for i, j in itertools.product(np.flatnonzero(y == 1), np.flatnonzero(y == 0)):
+        kept = np.delete(np.arange(40), [i, j])
+        odds[i, j], odds[j, i] = model.fit(X[kept], y[kept]).decision_function(X[[i, j]])
+    p = 1 / (1 + np.exp(-np.nanmean(odds, axis=1)))
+    rows = a.measures().rows.balanced
+    assert rows.average(brier).value == pytest.approx(metrics.brier_score_loss(y, p), rel=0.01)
+    assert a.log_loss.mean == pytest.approx(metrics.log_loss(y, p), rel=0.01)
+
+
+def test_a_constant_probability_is_judged_as_it_is():
+    """Without one of ten rows, five of a class, everybody else's share is 4/9 or 5/9; the fit says one half."""
+    X, y = ones_first(5, 5, 2, seed=0)
+    a = fl.analyse(LogisticRegression(C=1e-6, **TIGHT).fit(X, y), X, y)
+    assert a.brier.mean == pytest.approx(0.25, abs=1e-3)
+    assert a.log_loss.mean == pytest.approx(np.log(2), abs=1e-3)
 
 
 def test_a_positive_label_turns_probabilities_round():
@@ -131,7 +151,7 @@ def test_what_the_curve_lends_to_few_rows_wanes_with_their_number():
         many, labels = np.tile(X, (k, 1)), np.tile(y, k)
         a = fl.analyse(LogisticRegression(C=1 / k, **TIGHT).fit(many, labels), many, labels)
         rows, q = a.measures().rows, a.calibration.law.said
-        p = rows.honest[0]
+        p = rows.in_pairs
         of_rows, of_curve = np.mean((p - labels) ** 2), np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)
         gap, chance = of_rows - of_curve, np.sum(q * (1 - q) * (1 - 2 * p) ** 2) / labels.size**2
         assert a.brier.mean == pytest.approx(of_curve + max(gap**2 - chance, 0.0) / gap)

@@ -145,9 +145,10 @@ class OfTwoClasses:
         if isinstance(loo, Refits):
             training = self.analysis.training
             own = probabilities_of(training.estimator, training.table, training.labels.positive_label)
-            honest = np.asarray(loo.held.probabilities)
+            honest, in_pairs = np.asarray(loo.held.probabilities), None
         else:
-            own, honest = (np.asarray(link.probability(s)) for s in (self.analysis.view.scores(), loo.removed.loo))
+            each = self.analysis.view.scores(), loo.removed.loo, loo.removed.partnered - loo.removed.drift
+            own, honest, in_pairs = (np.asarray(link.probability(scores)) for scores in each)
         probable = ProbableRows(
             np.asarray(rows.labels.positive),
             np.atleast_2d(honest),
@@ -155,6 +156,7 @@ class OfTwoClasses:
             loo.statistic.noise_share,
             loo.removed.groups,
             prevalence,
+            in_pairs,
         )
         curves = BinormalCurves.nearly_equal(loo.effect, *loo.class_variances())
         at = partial(self.at, prevalence=prevalence)

@@ -46,18 +46,19 @@ class Measures:
         """Mean squared error of the probabilities."""
         rows, loss = self.rows, probabilities.brier
         apparent = float(rows.weights @ loss(rows.own, rows.positive))
-        return Measure.positive("Brier score", rows.average(loss, self.calibration.law.said), apparent, most=1.0)
+        return Measure.positive("Brier score", rows.balanced.average(loss, self.calibration.law.said), apparent, 1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
         rows, loss = self.rows, probabilities.log_loss
-        return Measure.positive("log loss", rows.average(loss), float(rows.weights @ loss(rows.own, rows.positive)))
+        apparent = float(rows.weights @ loss(rows.own, rows.positive))
+        return Measure.positive("log loss", rows.balanced.average(loss), apparent)
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        law, reference = self.rows.scaled_brier(self.brier.mean), self.rows.share * (1 - self.rows.share)
+        law, reference = self.rows.balanced.scaled_brier(self.brier.mean), self.rows.share * (1 - self.rows.share)
         return Measure.normal("scaled Brier", law, 1 - self.brier.apparent / reference, 1.0)
 
     @cached_property

@@ -57,6 +57,12 @@ class ProbableRows:
     noise_share: float
     groups: Ints | None = None
     prevalence: float | None = None
+    in_pairs: Floats | None = None  # (N,)
+
+    @cached_property
+    def balanced(self) -> ProbableRows:
+        """The same rows, each left out with one of the other class: alone, it would move the share of its class."""
+        return self if self.in_pairs is None else replace(self, honest=self.in_pairs[None, :])
 
     @cached_property
     def apparent(self) -> ProbableRows:

@@ -54,7 +54,10 @@ def perform(situation: Situation) -> dict[str, Any]:
 
 def _asked(situation: Situation) -> Asked:
     data = situation.data()
-    model = pipeline_of(situation.levels, data.X.shape[1]).fit(data.X, data.y)
+    try:
+        model = pipeline_of(situation.levels, data.X.shape[1]).fit(data.X, data.y)
+    except np.linalg.LinAlgError as err:  # before foldless has been asked anything
+        raise fl.InputError(f"scikit-learn could not fit this situation: {err}") from err
     test = Test(data, source(situation.seed, "test", situation.index))
     return QUESTIONS[situation.levels["question"]](model, data, test)
 
@@ -191,16 +194,13 @@ def _search(model: Any, data: Data, test: Test) -> Asked:
 
 def _permutation(model: Any, data: Data, test: Test) -> Asked:
     found = fl.permutation_test(model, data.X, data.y, PERMUTATIONS)
-    nan = float("nan")
-    return Asked(nan, nan, nan, bool(found.p_value <= 0.05))
+    return Asked(*[float("nan")] * 3, alarm=bool(found.p_value <= 0.05))
 
 
 def _classes(model: Any, data: Data, test: Test) -> Asked:
     from sklearn.metrics import roc_auc_score
 
-    a = fl.analyse(model, data.X, data.y)
-    noise = _is_noise(data)
-    truth = 0.5
+    a, noise, truth = fl.analyse(model, data.X, data.y), _is_noise(data), 0.5
     if not noise:
         (scores,) = test.scores(model)
         if data.levels["family"] in ("logistic", "lda"):
