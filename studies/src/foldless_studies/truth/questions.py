@@ -193,8 +193,8 @@ def _search(model: Any, data: Data, test: Test) -> Asked:
 
 
 def _permutation(model: Any, data: Data, test: Test) -> Asked:
-    found = fl.permutation_test(model, data.X, data.y, PERMUTATIONS)
-    return Asked(*[float("nan")] * 3, alarm=bool(found.p_value <= 0.05))
+    found, nan = fl.permutation_test(model, data.X, data.y, PERMUTATIONS), float("nan")
+    return Asked(nan, nan, nan, bool(found.p_value <= 0.05))
 
 
 def _classes(model: Any, data: Data, test: Test) -> Asked:
