@@ -125,7 +125,7 @@ PAGES: tuple[Made, ...] = (
         ("auc", "in-sample", "refit", "compare", "classes", "search", "findings"),
         "Where the answers miss the truth",
         "The fuzzer for truth.",
-        ("truth", "--situations", "1500", "--seed", "1"),
+        ("truth", "--situations", "20000", "--seed", "2"),
     ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
