@@ -120,6 +120,13 @@ def test_linear_refits_are_on_the_scale_of_the_fit(scaler):
     np.testing.assert_allclose(held.probabilities, 1 / (1 + np.exp(-held.placed)), rtol=0, atol=1e-12)
 
 
+def test_refits_that_are_all_but_certain_have_a_slope():
+    X, y = ones_first(30, 30, 20, shift=0.5, seed=8)
+    a = fl.analyse(LogisticRegression(C=1e6, tol=1e-8, max_iter=5000).fit(X, y), X, y, method="refit")
+    assert np.abs(a.calibration.law.rows.log_odds).max() == pytest.approx(25.0, abs=1e-3)
+    assert np.isfinite(a.calibration.slope.mean)
+
+
 def off_target(seed):
     """By how much sensitivity and Brier score miss those of new rows: L1, a strong penalty, few positive rows."""
     X, y = ones_first(60, 240, 8, shift=0.9, seed=seed)

@@ -31,6 +31,7 @@ from foldless.honest.leave_one_out import GIVEN_SCALES, LeaveOneOut, checked_wei
 from foldless.honest.normal_scale import NormalScale
 from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.probabilities import FARTHEST
 from foldless.honest.rows import Provenance, Removed
 from foldless.laws.effect import StudentEffect
 from foldless.model.probabilities import probabilities_of
@@ -201,7 +202,8 @@ class Training(Refittable):
             return answers[:, test]
         placed = own.mean() + unit / size * (scores[test] - scores[train].mean())
         linked = np.allclose(chances, expit(scores))
-        return np.stack([scores[test], placed, expit(placed) if linked else chances[test]])
+        sure = expit(np.clip(placed, -FARTHEST, FARTHEST))  # never 0 or 1, which no recalibration could change
+        return np.stack([scores[test], placed, sure if linked else chances[test]])
 
     def at_once(self, held_out: list[Ints]) -> Scored | None:
         found = fit_at_once(self.procedure, self.X, self.labels, self.own, self.weight, held_out)
@@ -415,11 +417,7 @@ class Refits(LeaveOneOut):
 
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""
-        return {
-            **super().details(),
-            "fits": self.held.fits,
-            "agreement": self.held.agreement,
-        }
+        return {**super().details(), "fits": self.held.fits, "agreement": self.held.agreement}
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold, each row counted once over its repeats."""
