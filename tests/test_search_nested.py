@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import alternating, ones_first
@@ -126,6 +127,18 @@ def test_training_rows_are_not_pickled():
     assert not hasattr(pickle.loads(pickle.dumps(search)), "posterior_")
     known = search.posterior_
     assert pickle.loads(pickle.dumps(search)).posterior_.mean == known.mean
+
+
+def test_candidates_with_a_closed_form_are_not_refitted():
+    """`auc_posterior` refits a fit that single rows change too much; candidates of a search are judged alike."""
+    X, y = alternating(60, 30, shift=0.3)
+    weak = LinearSVC(C=1000.0, dual=True, max_iter=100_000, random_state=0)
+    assert fl.analyse(clone(weak).fit(X, y), X, y).by_refits
+    search = fl.FoldlessSearch(weak, {"C": [0.001, 1000.0]}).fit(X, y)
+    assert [post.method for post in search.posteriors_] == ["loo", "loo"]
+    closed = fl.analyse(search.best_estimator_, X, y, method="loo").auc
+    assert search.best_posterior_.mean == pytest.approx(closed.mean)
+    assert search.posterior_.mean < search.best_posterior_.mean
 
 
 @pytest.mark.slow

@@ -66,8 +66,7 @@ class OfTwoClasses:
         return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
 
     def auc(self) -> AUCPosterior:
-        labels = self.analysis.rows.labels
-        a = self.analysis
+        a, labels = self.analysis, self.analysis.rows.labels
         return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
 
     def curves(self) -> SeparationCurves | BinormalCurves:
@@ -147,17 +146,10 @@ class OfTwoClasses:
             own = probabilities_of(training.estimator, training.table, training.labels.positive_label)
             honest, in_pairs = np.asarray(loo.held.probabilities), None
         else:
-            each = self.analysis.view.scores(), loo.removed.loo, loo.removed.partnered - loo.removed.drift
+            each = self.analysis.view.scores(), loo.removed.loo, loo.removed.undrifted
             own, honest, in_pairs = (np.asarray(link.probability(scores)) for scores in each)
-        probable = ProbableRows(
-            np.asarray(rows.labels.positive),
-            np.atleast_2d(honest),
-            own,
-            loo.statistic.noise_share,
-            loo.removed.groups,
-            prevalence,
-            in_pairs,
-        )
+        positive, about = np.asarray(rows.labels.positive), (loo.statistic.noise_share, loo.removed.groups, prevalence)
+        probable = ProbableRows(positive, np.atleast_2d(honest), own, *about, in_pairs)
         curves = BinormalCurves.nearly_equal(loo.effect, *loo.class_variances())
         at = partial(self.at, prevalence=prevalence)
         return Measures(probable, loo.effect, loo.statistic.estimate, curves, at, self.method, self.notes)

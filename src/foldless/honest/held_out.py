@@ -57,6 +57,11 @@ class HeldOut:
     probabilities: Floats | None = None
 
     @property
+    def on_scale(self) -> Floats:
+        """The scores on the scale of the fit to all rows."""
+        return self.scores if self.placed is None else self.placed
+
+    @property
     def fits(self) -> int:
         """How often the classifier was fitted."""
         return int(self.fold.max()) + 1

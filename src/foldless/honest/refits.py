@@ -421,7 +421,7 @@ class Refits(LeaveOneOut):
 
     def class_effects(self, threshold: float) -> tuple[StudentEffect, StudentEffect]:
         """Standardised distances of both classes from the threshold, each row counted once over its repeats."""
-        return self._effects_of(self.held.scores if self.held.placed is None else self.held.placed, threshold)
+        return self._effects_of(self.held.on_scale, threshold)
 
     def class_effects_at(self, probability: float) -> tuple[StudentEffect, StudentEffect]:
         """The same from a probability, where the classifier has them."""
@@ -440,19 +440,11 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
     rows1, rows0 = np.flatnonzero(held.positive), np.flatnonzero(~held.positive)
     per_row, shape = held.per_row(), (rows1.size, rows0.size)
     return Removed(
-        rows1=rows1,
-        rows0=rows0,
-        sampled1=rows1,
-        sampled0=rows0,
-        z=training.own,
-        loo=(held.scores if held.placed is None else held.placed).mean(axis=0),
+        rows1=rows1, rows0=rows0, sampled1=rows1, sampled0=rows0,
+        z=training.own, loo=held.on_scale.mean(axis=0),
         without_pair1=np.broadcast_to(per_row[rows1, None], shape),
         without_pair0=np.broadcast_to(per_row[rows0], shape),
-        partnered=per_row,
-        pairs=Pairs.of_scores(per_row[rows1], per_row[rows0]),
-        drift=0.0,
-        influence_sq=float("nan"),
-        cluster_influence_sq=float("nan"),
-        groups=training.groups,
-        provenance=provenance,
-    )
+        partnered=per_row, pairs=Pairs.of_scores(per_row[rows1], per_row[rows0]),
+        drift=0.0, influence_sq=float("nan"), cluster_influence_sq=float("nan"),
+        groups=training.groups, provenance=provenance,
+    )  # fmt: skip

@@ -96,13 +96,14 @@ class Removed:
     provenance: Provenance
 
     @property
-    def by_class(self) -> tuple[Floats, Floats]:
-        """Honest scores of the negative and the positive rows, averaged over partners of the other class.
+    def undrifted(self) -> Floats:
+        """`partnered` with the drift of the intercept undone: the classifier in use was trained on all rows."""
+        return self.partnered - self.drift
 
-        The drift of the intercept is undone: the classifier in use was trained on all rows.
-        """
-        scores = self.partnered - self.drift
-        return scores[self.rows0], scores[self.rows1]
+    @property
+    def by_class(self) -> tuple[Floats, Floats]:
+        """The undrifted scores of the negative and the positive rows."""
+        return self.undrifted[self.rows0], self.undrifted[self.rows1]
 
 
 # ---- Honest scores when rows are independent: remove one row, or one row of each class.

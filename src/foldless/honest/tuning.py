@@ -327,7 +327,7 @@ def _as_chosen(own: Removed, each: Sequence[Removed], row: Ints, pair: Ints) -> 
     return replace(
         own,
         loo=loo,
-        partnered=_taken([s * (r.partnered - r.drift) for s, r in scaled], row) + own.drift,
+        partnered=_taken([s * r.undrifted for s, r in scaled], row) + own.drift,
         without_pair1=loo[rows1, None] + _taken(moved1, np.broadcast_to(row[rows1, None], shape)),
         without_pair0=loo[rows0] + _taken(moved0, np.broadcast_to(row[rows0], shape)),
         pairs=Pairs.of_differences(_taken([s * _complete(r) for s, r in scaled], pair)),

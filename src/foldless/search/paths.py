@@ -20,6 +20,7 @@ from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.findings.scores import auc_answer, auc_of, rate_notes
 from foldless.honest.classes import scores_of_ridge
+from foldless.honest.families import describe
 from foldless.honest.least_squares import RidgePath
 from foldless.honest.leave_one_out import LeaveOneOut
 from foldless.honest.newton import Fit
@@ -62,6 +63,14 @@ class Study:
 
         # Parameters may be estimators themselves, and must not be shared between candidates.
         return clone(self.estimator).set_params(**clone(params, safe=False))
+
+    def analysed(self, fitted: Any) -> Analysis:
+        """A fitted candidate, in closed form wherever there is one: so all values of a penalty are judged alike."""
+        options = replace(self.options, sample_weight=self.weight(fitted))
+        found = analysed(fitted, self.X, self.y, options)
+        free = options.method == "auto" and not (self.several_classes or found.only_refits)
+        known = free and describe(found.view, options.sample_weight) is not None
+        return replace(found, options=replace(options, method="loo")) if known else found
 
     def judged(self, analysis: Analysis) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
         """The posterior that a candidate is judged by, and the shares of the rows in it."""
@@ -121,9 +130,8 @@ def try_candidate(study: Study, index: int, params: Params) -> Outcome:
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             fitted = candidate.fit(study.X, study.y, **study.fit_params)
-            options = replace(study.options, sample_weight=study.weight(fitted))
-            analysis = analysed(fitted, study.X, study.y, options)
-            study.refuse_lost(analysis.by_refits, options.sample_weight)
+            analysis = study.analysed(fitted)
+            study.refuse_lost(analysis.by_refits, analysis.options.sample_weight)
             posterior, shares = study.judged(analysis)
             for warning in analysis.warnings:
                 warn_user(warning)
@@ -284,9 +292,8 @@ def try_ridges(study: Study, family: Family, name: str) -> Iterator[Outcome]:
     with warnings.catch_warnings(record=True, action="always") as caught:
         try:
             first = study.unfitted(family.params[0]).fit(study.X, study.y, **study.fit_params)
-            options = replace(study.options, sample_weight=study.weight(first))
-            member = analysed(first, study.X, study.y, options)
-            path = None if member.warnings else RidgePath.of(member.view, options.sample_weight)
+            member = study.analysed(first)
+            path = None if member.warnings else RidgePath.of(member.view, member.options.sample_weight)
         except Exception:  # every member is tried on its own and reports its own error
             path = None
     for index, params in zip(family.indices, family.params, strict=True):
@@ -334,8 +341,7 @@ def _posterior(study: Study, outcomes: Sequence[Outcome], settings: Any) -> AUCP
     best = next(o for o in outcomes if o.index == settings.best_index_)
     own, answer = best.analysis, best.answer
     if own is None or answer is None:
-        fitted = None if best.estimator is None else best.estimator()
-        a = analysed(fitted, study.X, study.y, replace(study.options, sample_weight=study.weight(fitted)))
+        a = study.analysed(None if best.estimator is None else best.estimator())
         own, labels = a.leave_one_out, a.two_classes.labels
         answer = partial(auc_answer, n0=labels.n0, n1=labels.n1, table_notes=a.table_notes, names=a.names)
     note = (
