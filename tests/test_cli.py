@@ -155,8 +155,8 @@ def test_notes_are_visible_once(tmp_path):
     numbered = np.column_stack([np.arange(N), X])
     path.write_text(table(rows=numbered, names=("k", "a", "b", "c")))
     result = run("auc", path, "--target", "y")
-    assert result.stdout.count("warning: column 'k' numbers the rows") == 1
-    assert "warning: column" not in run("auc", path, "--target", "y", "--drop", "k").stdout
+    assert result.stdout.count("note: column 'k' numbers the rows") == 1
+    assert "note: column" not in run("auc", path, "--target", "y", "--drop", "k").stdout
 
 
 def test_chance_is_called_chance(tmp_path):

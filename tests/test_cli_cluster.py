@@ -158,7 +158,7 @@ def test_the_printed_answer_has_the_usual_form(files, tmp_path):
     differing = [line.split() for line in streamed if line not in usual and line]
     assert ["read", "as", "3", "Parquet", "files,", "streamed"] in differing
     others = [line for line in differing if line[:2] != ["read", "as"]]
-    assert [line[0] for line in others] == ["Verdict:", "warning:"]
+    assert [line[0] for line in others] == ["Verdict:", "note:"]
 
 
 def test_notes_on_the_columns(tmp_path):

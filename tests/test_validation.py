@@ -821,7 +821,7 @@ def test_the_command_names_wrong_probabilities_beside_the_verdict(miscalibrated,
     np.savetxt(path, np.column_stack([X, y]), delimiter=",", header=names, comments="")
     said = run("auc", path, "--target", "y", "--C", "1000").stdout
     assert "Verdict: trust (no check speaks against this AUC)." in said
-    assert "warning: the predicted probabilities are too extreme (calibration slope 0." in said
+    assert "note: the predicted probabilities are too extreme (calibration slope 0." in said
     assert "probabilities are" not in run("auc", path, "--target", "y", "--model", "ridge").stdout
 
 

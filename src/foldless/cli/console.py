@@ -54,21 +54,21 @@ VERDICTS = {"trust": "green", "caution": "yellow", "do not use": "red"}
 
 
 def say_verdict(verdict: str) -> None:
-    """The verdict, below the sentence that it is about; the warnings at the end give the reasons."""
+    """The verdict, below the sentence that it is about; the notes at the end give the reasons."""
     reasons = "no check speaks against this AUC" if verdict == "trust" else "for the reasons at the end"
     say(f"Verdict: {verdict} ({reasons}).", style=f"bold {VERDICTS[verdict]}")
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Each note as a visible warning line."""
+    """Each note on a line of its own."""
     from rich.markup import escape
 
     for note in notes:
-        stdout().print(f"[bold yellow]warning:[/] {escape(one_line(in_options(note)))}")
+        stdout().print(f"[bold yellow]note:[/] {escape(one_line(in_options(note)))}")
 
 
 def say_ending(notes: list[str], *paths: str | None) -> None:
-    """End an answer: its warnings, and the paths of files that were written."""
+    """End an answer: its notes, and the paths of files that were written."""
     if notes:
         say("")
         say_notes(notes)
