@@ -399,8 +399,6 @@ def test_rows_without_names_are_counted_from_1_as_in_the_file(tmp_path):
     assert "rows go by their number in the file, from 1; the header line is not counted" in notes
     assert scores.read_text().splitlines()[50].startswith("51,")
     said = run("report", path, "--target", "y", "-o", page, "--no-search").stdout
-    assert (
-        "Verdict: caution.\nnote: of 79 rows 1 repeats an earlier one in every column (for example 11, 51)" in said
-    )
+    assert "Verdict: caution.\nnote: of 79 rows 1 repeats an earlier one in every column (for example 11, 51)" in said
     assert "(for example 11, 51)" in page.read_text()
     assert "ows go by their number in the file, from 1" in page.read_text()

@@ -361,6 +361,15 @@ def test_odds_ratios_without_penalty_are_those_of_the_information_matrix(scaled)
         assert odds[name] == pytest.approx(np.exp([w[k], w[k] - reach[k], w[k] + reach[k]]), rel=1e-5)
 
 
+def test_odds_ratios_of_long_floats_are_those_of_floats():
+    """NumPy's linear algebra takes no float128."""
+    A, b = X[:, :3], (Y == "ill").astype(int)
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    assert odds_of(model, A.astype(np.longdouble), b)[1]["column 2"] == pytest.approx(
+        odds_of(model, A, b)[1]["column 2"]
+    )
+
+
 @pytest.mark.parametrize("C", [0.1, 5.0])
 def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penalised_objective(C):
     """Of the fit on the same columns; levels of a category are compared with the first one."""

@@ -11,7 +11,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier, RidgeClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
@@ -63,6 +63,15 @@ def test_the_streamed_answer_is_the_answer_in_memory(data, name, rows):
     assert (got.method, got.n0, got.n1, got.notes) == ("loo", expected.n0, expected.n1, expected.notes)
     streamed, whole = fl.honest_scores(model, chunked(X, y)), fl.honest_scores(model, X, y)
     np.testing.assert_allclose(streamed.scores, whole.scores, atol=1e-8 * np.std(whole.scores))
+
+
+def test_a_search_on_a_stream_is_not_followed(data):
+    """Its candidates are not fitted again block by block: the answer is that of the fit in use, and says so."""
+    X, y = data[0][:200], data[1][:200]
+    search = RidgeClassifierCV(alphas=[0.1, 10.0]).fit(X, y)
+    post = fl.auc_posterior(search, chunked(X, y))
+    assert post.mean == pytest.approx(fl.auc_posterior(RidgeClassifier(alpha=search.alpha_).fit(X, y), X, y).mean)
+    assert any("not accounted for" in note for note in post.notes)
 
 
 def outlying(N=700, P=7):

@@ -60,4 +60,6 @@ def figures(found: Any, low: float = 0.0, maybe: bool = False, where: str = "") 
     if None not in (found.get("low"), found.get("high")):
         ordered([found["low"], found["high"]], f"interval {where}")
     for name, item in found.items():
+        if name == "confusion":  # counts of rows, not rates
+            continue
         figures(item, -1.0 if name in DIFFERENCES else low, maybe or name in MAYBE, f"{where}{name}.")

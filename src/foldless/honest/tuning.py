@@ -37,6 +37,7 @@ from foldless.honest.stand_ins import determined
 from foldless.honest.statistic import Placements, SeparationStatistic, noise_share_of, statistic_of_placements
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView, note_on_search
+from foldless.tables.matrix import Unloaded
 
 EXACT_PAIRS = 100  # up to so many pairs, the choice is made again without each of them
 MOST_INNER = 30  # rows of each class whose order shows what a left-out row changes
@@ -350,8 +351,8 @@ def of_search(own: LeaveOneOut, search: Any, view: LinearView, prior: EffectPrio
     Nor is it followed where rows left out would mostly choose a value that makes for another classifier than the one
     that the folds of the search took: the answer would be about a classifier that the user does not have.
     """
-    choice = choice_of(search)
-    if choice is None or own.method != "loo" or own.removed.pairs.complete is None:
+    choice, unseen = choice_of(search), isinstance(view.X, Unloaded) or own.removed.pairs.complete is None
+    if choice is None or own.method != "loo" or unseen:
         return own
     weakest_last = np.argsort(np.array(choice.values) * (1.0 if choice.strength == "C" else -1.0), kind="stable")
     path = PenaltyPath.of(view, choice.strength, checked_weight(weight, view.labels.positive), None)
