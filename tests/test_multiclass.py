@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
 from itertools import combinations, permutations
@@ -485,3 +486,12 @@ def test_mistakes_are_told(case):
     call, kind, words = CASES[case]
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_classes_that_json_does_not_know_become_text():
+    """Dates as labels: every summary is a plain dict."""
+    X, y = load_iris(return_X_y=True)
+    days = np.array([datetime.date(2020, 1, 1 + k) for k in y])
+    a = fl.analyse(LogisticRegression().fit(X, days), X, days)
+    for found in (a.auc, a.error(), fl.validate(a)):
+        assert json.loads(json.dumps(found.summary(), allow_nan=False))["classes"][1] == "2020-01-02"

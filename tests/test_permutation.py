@@ -270,6 +270,7 @@ def test_groups_of_one_row_are_none():
 
 REFUSED = [
     ({"n_permutations": 0}, "n_permutations must be at least 1"),
+    ({"n_permutations": 10**9}, "n_permutations must be at most 10,000,000, got 1000000000"),
     ({"random_state": "x"}, "random_state"),
     ({"progress": 3}, "progress"),
     (

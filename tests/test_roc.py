@@ -11,7 +11,7 @@ from scipy.special import ndtr, ndtri
 
 import foldless as fl
 from foldless.laws.effect import StudentEffect
-from foldless.results.roc import ROCPosterior, SeparationCurves, counted_steps
+from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 
 EFFECTS = [
     StudentEffect(0.0, 0.3, 20),
@@ -156,3 +156,12 @@ def test_counted_steps_are_those_of_scikit_learn():
     fpr, tpr = analysis.roc.steps
     assert np.trapezoid(tpr, fpr) == pytest.approx(np.mean(high[:, None] > low), abs=1e-12)
     assert fl.roc_posterior(model, X, y, method="in-sample").steps is None
+
+
+def test_a_wide_law_of_the_spreads_leaves_the_band_in_order():
+    """With few rows the ratio of the spreads may be 10^10, which took the digits of the band."""
+    effect = fl.auc_posterior_from_scores(np.arange(14) % 2, np.arange(14) % 2 + 0.1 * np.arange(14)).effect
+    curves = BinormalCurves.from_variances(effect, 1.0, 1.0, 0.2, 0.2)
+    assert curves.beta.max() > 1e9
+    for edge in ROCPosterior(curves, "loo", 7, 7).band(np.linspace(0, 1, 41)):
+        assert np.all(np.diff(edge) >= 0)

@@ -853,3 +853,11 @@ def test_classes_with_parts_far_from_the_border_have_the_slope_of_the_regression
     near = fl.analyse(LogisticRegression(**TIGHT).fit(X[50:], y[50:] == 2), X[50:], y[50:] == 2).calibration.slope
     assert slope.mean == pytest.approx(near.mean, rel=0.15)
     assert slope.interval(0.95)[0] < 2.8 < slope.interval(0.95)[1]
+
+
+def test_classes_without_spread_have_a_slope_that_can_be_read():
+    """A column that is the label: the spread within the classes is rounding, and the slope was 10^16."""
+    y = np.arange(20) % 2
+    slope = fl.analyse(LogisticRegression().fit(y[:, None], y), y[:, None], y).calibration.slope
+    low, high = slope.interval(0.9)
+    assert 1 < low < slope.mean < high < 100

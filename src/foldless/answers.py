@@ -173,8 +173,7 @@ class OfTwoClasses:
             mean = getattr(self.error(float(between[middle]), prevalence, None), rate).mean
             low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
         # The last threshold that is sensitive enough, the first that is specific enough.
-        threshold = float(between[high if rate == "specificity" else low])
-        return self.error(threshold, prevalence, None)
+        return self.error(float(between[high if rate == "specificity" else low]), prevalence, None)
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         return self._without_error("accuracy", None)

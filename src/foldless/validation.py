@@ -74,7 +74,7 @@ class Validation(ShownAsCard):
     def summary(self) -> dict[str, Any]:
         """The table and what belongs to it, as a plain dict."""
         about = ("threshold", "prevalence", "n0", "n1", "level", "method")
-        classes = {"classes": list(self.classes)} if self.classes else {}
+        classes = {"classes": words.plain(self.classes, str)} if self.classes else {}
         facts = {name: getattr(self, name) for name in about}
         return {**facts, **classes, "figures": self.lines, "notes": list(self.notes)}
 
@@ -103,8 +103,7 @@ class Validation(ShownAsCard):
         widths = [max(len(line[k]) for line in table) for k in range(len(table[0]))]
         sized = [list(zip(line, widths, strict=True)) for line in table]
         rows = ["  ".join([line[0][0].ljust(line[0][1]), *(c.rjust(w) for c, w in line[1:])]) for line in sized]
-        rule = "-" * len(rows[0])
-        return "\n".join([rows[0], rule, *rows[1:], *(f"Note: {note}" for note in self.notes)])
+        return "\n".join([rows[0], "-" * len(rows[0]), *rows[1:], *(f"Note: {note}" for note in self.notes)])
 
     def cells(self) -> list[list[str]]:
         """The table as text: a head and one row per figure."""

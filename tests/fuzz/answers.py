@@ -214,8 +214,65 @@ def plan(found: Any) -> None:
     printable(found, found.summary())
 
 
+def measure(found: Any, level: float, what: str) -> None:
+    """A Measure, of one number or of several: a mean inside of its interval's reach, and an apparent value."""
+    mean, (low, high) = np.asarray(found.mean, dtype=float), found.interval(level)
+    for each in (mean, found.sd, low, high):
+        must(np.all(np.isfinite(np.asarray(each, dtype=float))), f"{what} is not finite: {found!r}")
+    must(not np.any(np.isnan(found.apparent)), f"{what} without an apparent value")  # an apparent slope may be infinite
+    must(np.all(np.asarray(low) <= np.asarray(high)), f"interval of {what} is not in order: {found!r}")
+    must(np.all(np.asarray(found.sd) >= 0), f"sd of {what} is negative")
+
+
+def measures(found: Any, level: float = 0.95) -> None:
+    """An Analysis whose probabilities are asked for everything that is read off them."""
+    for name in ("brier", "log_loss"):
+        measure(getattr(found, name), level, name)
+    for name in ("accuracy", "balanced_accuracy"):
+        rate(getattr(found, name), level)
+    if found.several_classes:
+        return
+    for name in ("slope", "intercept", "oe"):
+        measure(getattr(found.calibration, name), level, name)
+    measure(found.average_precision, level, "average precision")
+    measure(found.net_benefit([0.05, 0.5, 0.95]), level, "net benefit")
+    error(found.at(probability=0.3), level)
+    error(found.at(sensitivity=0.9), level)
+    error(found.at(specificity=0.9), level)
+
+
+def validation(found: Any) -> None:
+    """A Validation: the same figures in every form."""
+    for line in found.lines:
+        ordered([line["low"], line["high"]], line["measure"])
+        must(line["low"] is not None and math.isfinite(line["honest"]), f"{line['measure']} is no number")
+    json.loads(found.to_json(), parse_constant=lambda word: must(False, f"{word} in JSON"))
+    for text in (found.to_markdown(), found.to_latex(), str(found)):
+        must(" nan" not in text, f"a table shows nan: {text}")
+    html(found)
+
+
+def permutations(found: Any) -> None:
+    """A PermutationTest."""
+    within([found.statistic, *found.null], 0, 1, "AUC of left-out rows")
+    count = 1 + int(np.count_nonzero(found.null >= found.statistic - SLACK))
+    must(math.isclose(found.p_value, count / (1 + found.null.size), abs_tol=1e-12), f"p-value {found.p_value}")
+    printable(found, found.summary())
+
+
+def decoding(found: Any) -> None:
+    """A Decoding: one AUC and one p-value for every point."""
+    must(len(found.auc) == len(found.p_values), "one p-value each")
+    within(found.p_values, 0, 1, "p-values")
+    for post in found.auc:
+        rate(post, 0.95)
+    must("nan" not in repr(found).lower(), f"repr shows nan: {found!r}")
+
+
 def search(found: Any) -> None:
     """A fitted FoldlessSearch."""
+    if hasattr(found, "posterior_"):
+        auc(found.posterior_)
     auc(found.best_posterior_)
     within(found.best_score_, 0, 1, "best_score_")
     within(found.optimism_, 0, 1, "optimism_")

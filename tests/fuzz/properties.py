@@ -95,6 +95,15 @@ def baseline(case: Case, built: Built) -> Any:
     return getattr(baselines, name)(built.model, built.X, built.y, **extra, **keywords(case, built, *takes))
 
 
+def decoded(case: Case, built: Built) -> Any:
+    """Sets of columns, or X once more for each of two points in time."""
+    width, axis, X = width_of(built.X), case.more["axis"], built.X
+    axis = {"sets": [[k] for k in range(min(width, 3))], "empty": [[]], "stacked": -1}.get(axis, axis)
+    if case.more["axis"] == "stacked":
+        X = np.stack([np.asarray(X, dtype=float)] * 2, axis=-1)
+    return fl.decode(built.model, X, built.y, axis=axis, n_permutations=9, **keywords(case, built, "groups", "prior"))
+
+
 def score_stats(case: Case, built: Built) -> Any:
     given = keywords(case, built, "pos_label", "classes")
     if case.more["from_data"]:
@@ -204,6 +213,31 @@ JUDGEMENT = {
         lambda c, b: fl.learning_curve(b.model, b.X, b.y, **keywords(c, b, *JUDGED, "prior", "factors")),
         at_level(answers.curve),
         30,
+    ),
+    "analyse": Property(
+        cases(),
+        lambda c, b: fl.analyse(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION)),
+        at_level(answers.measures),
+        40,
+    ),
+    "validate": Property(
+        cases(threshold=mostly(None, SHARES, 2), prevalence=mostly(None, SHARES, 2)),
+        lambda c, b: fl.validate(b.model, b.X, b.y, level=c.option.level, **keywords(c, b, *ESTIMATION, *c.more)),
+        plain(answers.validation),
+        40,
+    ),
+    "permutation_test": Property(
+        cases(n_permutations=mostly(19, (1, 99, 0, -1, 10**9, 2.5, "x"), 4)),
+        lambda c, b: fl.permutation_test(b.model, b.X, b.y, **keywords(c, b, "groups", "n_permutations")),
+        plain(answers.permutations),
+        30,
+    ),
+    "decode": Property(
+        cases(model=linear_models(), axis=mostly("sets", (-1, 0, 1, 2, "stacked", "empty", "x"), 2)),
+        decoded,
+        plain(answers.decoding),
+        15,
+        fits=True,
     ),
     "FoldlessSearch": Property(search_cases(), searched, plain(answers.search), 30, fits=True),
     "baselines": Property(

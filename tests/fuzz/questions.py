@@ -41,6 +41,9 @@ OWN: dict[str, tuple[Words, ...]] = {
                ("--model", "ridge"), ("--model", "svm"), ("--model", "lda"), ("--out", "picture.png")),
     "plan": (("--factors", "1"), ("--factors", "1,1000000"), ("--factors", "5,2"), ("--factors", "0.5"),
              ("--out", "picture.png"), *MODEL),
+    "validate": (("--threshold", "0.2"), ("--prevalence", "1e-12"), ("--prevalence", "0.05"), ("--table", "latex"),
+                 ("--table", "markdown"), *MODEL),
+    "permute": (("--permutations", "9"), ("--out", "picture.png"), *MODEL),
     "report": (("--no-search",), ("--no-search",), ("--no-search",), ("--title", "<b>$&"), *MODEL),
 }  # fmt: skip
 MODELS = ("logistic,ridge", "logistic=1e-300,logistic", "lda,svm,ridge", "lda=0.5,lda=0.01", "ridge=1e300,ridge=1e-300",
@@ -126,5 +129,5 @@ class QuestionProperty:
         return Outcome("refusal") if found.kind == "answer" and codes == [2] else found
 
 
-SHARES = {"auc": 20, "compare": 25, "search": 25, "plan": 25, "report": 2}
+SHARES = {"auc": 20, "compare": 25, "search": 25, "plan": 25, "validate": 20, "permute": 10, "report": 2}
 QUESTIONS = {f"foldless {command}": QuestionProperty(questions(command), share) for command, share in SHARES.items()}

@@ -127,8 +127,7 @@ class Preparation:
 
         dense_only = type(classifier).__name__ == "LinearDiscriminantAnalysis"
         by_name = self.texts or self.indicated or self.chosen
-        steps = [self._columns(dense_only)] if by_name else self._steps()
-        return make_pipeline(*steps, classifier)
+        return make_pipeline(*([self._columns(dense_only)] if by_name else self._steps()), classifier)
 
     @property
     def words(self) -> str:

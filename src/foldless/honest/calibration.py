@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from foldless.checks import Floats
-from foldless.honest.probabilities import TINY, ProbableRows, normal_rule, unit_rule
+from foldless.honest.probabilities import FARTHEST, TINY, ProbableRows, normal_rule, unit_rule
 from foldless.laws.effect import Effect
 
 COUNTED = 3.0  # times that the variance of log sd enters
@@ -47,7 +47,7 @@ class CalibrationLaw:
         laws = [(share, mean - (v + rest) / 2, np.sqrt(v + rest)) for share, mean, v in self._log_ratio if share]
         factor = np.concatenate([np.exp(mean + spread * z) for _, mean, spread in laws])
         shares = np.concatenate([share * z_weights for share, _, _ in laws])
-        values = np.outer(self.effect.ppf(p), factor).ravel() / sd
+        values = np.outer(self.effect.ppf(p), factor).ravel() / max(sd, self._least_spread)
         order = np.argsort(values)
         return values[order], np.outer(weights, shares).ravel()[order]
 
@@ -81,6 +81,12 @@ class CalibrationLaw:
         some = self._thinned.log_odds[0]
         order = np.argsort(some)
         return np.asarray(np.interp(s[0], some[order], (self.lines[2] @ self._chances)[order]))
+
+    @property
+    def _least_spread(self) -> float:
+        """Such that recalibrated log odds of the classes are as good as certain on average: more cannot be told."""
+        s, one = self.rows.apparent.log_odds, self.rows.positive
+        return abs(float(s[:, one].mean() - s[:, ~one].mean())) * max(self.estimate, 0.0) / (2 * FARTHEST)
 
     @cached_property
     def _spread(self) -> tuple[float, float]:

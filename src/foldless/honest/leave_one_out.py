@@ -145,9 +145,11 @@ def on_scale_of(fitted: Floats, removed: Removed) -> Removed:
 
     The scores in the sample, which both fits have, tell the scale and the intercept.
     """
-    slope, level = np.polyfit(removed.z, fitted, 1)
+    off = removed.z - removed.z.mean()
+    slope = float(off @ (fitted - fitted.mean())) / (float(off @ off) or 1.0)
     if not slope > 0:
         return removed
+    level = fitted.mean() - slope * removed.z.mean()
     names = ("z", "loo", "without_pair1", "without_pair0", "partnered")
     return replace(removed, drift=slope * removed.drift, **{n: level + slope * getattr(removed, n) for n in names})
 

@@ -24,7 +24,7 @@ from foldless.model.steps import Steps
 from foldless.model.view import dismantled
 from foldless.permutation import scoring
 from foldless.permutation.answer import ROUNDING, Permuted, as_rng, batches_of, left_out_by, on_relabelling, worked
-from foldless.permutation.relabelling import Relabelling
+from foldless.permutation.relabelling import MOST, Relabelling
 from foldless.permutation.training import Training
 from foldless.progress import as_progress
 from foldless.results.auc import AUCPosterior
@@ -169,7 +169,7 @@ def decode(
     AUCPosterior(...)
     """
     labels, rng = checks.as_labels(y, pos_label=pos_label), as_rng(random_state)
-    wanted, slices = as_count(n_permutations, "n_permutations", 1), Slices.of(X, axis, times)
+    wanted, slices = as_count(n_permutations, "n_permutations", 1, MOST), Slices.of(X, axis, times)
     checks.same_length(len(slices.table(0)), labels.positive.size, "X has {} trials")
     if generalise and slices.kind == SETS:
         raise InputError("generalise=True needs the same features at all points: X of shape (trials, features, times).")

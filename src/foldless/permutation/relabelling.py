@@ -18,6 +18,7 @@ from foldless.honest.design import Bools, Ints
 
 ROWS, WHOLE, WITHIN = "rows", "whole groups", "rows within groups"
 FEWEST = 2  # of each class: with one left out, one must stay
+MOST = 10_000_000  # relabellings that memory holds
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from scipy.special import betainc, betaincc, betaincinv
 
 from foldless.checks import Floats, as_number, as_numbers, as_probabilities
 from foldless.results.auc import ShownAsCard, WithQuantiles, central, stated
+from foldless.words import plain
 
 HALF = 0.5  # Jeffreys' prior
 
@@ -123,8 +124,7 @@ class ClassErrorPosterior(ShownAsCard):
     @property
     def ppv(self) -> Mapping[Any, AccuracyPosterior]:
         """Share of the decisions for each class that are right, by label, with the classes as frequent as here."""
-        wrong = self.counts.sum(axis=0) - self.counts + HALF
-        return self._shares("PPV", self.counts + HALF, wrong)
+        return self._shares("PPV", self.counts + HALF, self.counts.sum(axis=0) - self.counts + HALF)
 
     def _shares(self, name: str, a: Floats, b: Floats) -> dict[Any, AccuracyPosterior]:
         each = zip(self.classes, np.diag(a).tolist(), np.diag(b).tolist(), strict=True)
@@ -150,7 +150,7 @@ class ClassErrorPosterior(ShownAsCard):
         """Every share with its interval, as a plain dict."""
         matrix = zip(("mean", "low", "high"), (self.confusion_mean, *self.confusion_interval(level)), strict=True)
         return {
-            "classes": list(self.classes),
+            "classes": plain(self.classes, str),
             "level": level,
             **{name: stated(getattr(self, name), level) for name in ("error", "accuracy", "balanced_accuracy")},
             "sensitivity": [stated(each, level) for each in self.sensitivity.values()],

@@ -26,7 +26,7 @@ from foldless.honest.leave_one_out import on_few_rows
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.laws.effect import SQRT2
 from foldless.results.auc import AUCPosterior
-from foldless.words import listed
+from foldless.words import listed, plain
 
 Pair = tuple[Any, Any]
 
@@ -149,16 +149,15 @@ class MulticlassAUCPosterior(AUCPosterior):
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """Everything worth printing, as a plain dict."""
-        plain = super().summary(level)
-        notes = plain.pop("notes")
+        about = super().summary(level)
         return {
-            **{key: value for key, value in plain.items() if key not in ("n0", "n1")},
+            **{key: value for key, value in about.items() if key not in ("n0", "n1", "notes")},
             "multi_class": self.multi_class,
-            "classes": list(self.classes),
+            "classes": plain(self.classes, str),
             "counts": list(self.counts),
-            "pairwise": [_entry({"classes": list(p)}, self.pairwise[p], level) for p in self.pairwise],
-            "against_rest": [_entry({"class": c}, post, level) for c, post in self.against_rest.items()],
-            "notes": notes,
+            "pairwise": [_entry({"classes": plain(p, str)}, self.pairwise[p], level) for p in self.pairwise],
+            "against_rest": [_entry({"class": plain(c, str)}, post, level) for c, post in self.against_rest.items()],
+            "notes": about["notes"],
         }
 
 

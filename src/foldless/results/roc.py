@@ -17,6 +17,7 @@ from foldless.results.measure import Measure
 
 MOST_STEPS = 2000
 SPREAD = 0.2  # of the log of beta, before the rows are seen
+FAR = 40.0  # standard normal quantiles beyond which a rate is 0 or 1
 
 
 class PointInterval(NamedTuple):
@@ -91,6 +92,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
+        reach = np.minimum(reach, FAR)  # a wide law of beta would take the halvings
         return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, halvings=44)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:

@@ -76,8 +76,7 @@ def shares_of(components: Sequence[Component]) -> Floats:
     Each AUC moves with the mean differences of all rows, as far as its slope there, divided by their number C.
     """
     n = 1 + max(int(rows.max()) for c in components for rows in c.rows)
-    shares = np.sum([c.slope * c.contributions(n)[1] for c in components], axis=0)
-    return np.asarray(shares / len(components))
+    return np.asarray(np.mean([c.slope * c.contributions(n)[1] for c in components], axis=0))
 
 
 # ---- The joint law of the AUCs, and the choice.
@@ -137,8 +136,7 @@ class JointAUC:
 
 def ranks(means: Floats) -> Any:
     """1 for the largest mean; equal means share a rank, candidates without one come last."""
-    filled = np.where(np.isnan(means), np.nanmin(means) - 1.0, means)
-    return rankdata(-filled, method="min").astype(np.int32)
+    return rankdata(-np.where(np.isnan(means), np.nanmin(means) - 1.0, means), method="min").astype(np.int32)
 
 
 def simplest(best: int, candidates: list[Params], joint: JointAUC, level: float) -> int:

@@ -347,8 +347,7 @@ def _posterior(study: Study, outcomes: Sequence[Outcome], settings: Any) -> AUCP
     note = (
         f"the choice among {len(candidates)} candidates is accounted for: it is made again without every pair of rows."
     )
-    prior = EffectPrior.checked(study.options.prior)
-    return answer(tuned(own, candidates, prior, AUC, (*own.notes, note)))
+    return answer(tuned(own, candidates, EffectPrior.checked(study.options.prior), AUC, (*own.notes, note)))
 
 
 def _candidate(study: Study, outcome: Outcome) -> Candidate:

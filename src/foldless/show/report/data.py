@@ -176,9 +176,11 @@ def _line_of(table: Any, given: list[str], name: str, z: Floats) -> tuple[float,
     column = np.asarray(table.iloc[:, k] if hasattr(table, "iloc") else table[:, k])
     if column.dtype.kind not in NUMERIC or np.unique(column[known := np.isfinite(column)]).size < 2:
         return 1.0, 0.0
-    column = column.astype(np.float64)  # NumPy does not solve in longer floats
-    slope, start = np.polyfit(column[known], z[known], 1)
-    return (slope, start) if np.allclose(start + slope * column[known], z[known], atol=1e-8) else (1.0, 0.0)
+    x, z = column[known], z[known]
+    first, last = x.argmin(), x.argmax()
+    slope = (z[last] - z[first]) / (x[last] - x[first])
+    start = z[first] - slope * x[first]
+    return (slope, start) if np.allclose(start + slope * x, z, atol=1e-8) else (1.0, 0.0)
 
 
 def _levels(steps: Steps) -> Iterator[list[int]]:

@@ -125,8 +125,7 @@ def parsed(words: Any, marks: Marks) -> Any:
     import polars as pl
 
     plain = words.to_frame("").select(marks.plain(pl.col("")).alias(""))[""]
-    flags = plain.str.to_lowercase().replace({"true": "1", "false": "0"})
-    return flags.cast(pl.Float64, strict=False)
+    return plain.str.to_lowercase().replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
 
 
 def is_number(text: str) -> bool:
