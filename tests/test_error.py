@@ -187,3 +187,11 @@ def test_conditional_spread_of_a_distant_class():
     """The same, at its source."""
     pair = SharedScale(StudentEffect(1e200, 0.2, 30), StudentEffect(-1e200, 0.2, 30))
     assert pair.probability(0.5, -0.5, 0.0) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_quantiles_of_a_narrow_law_are_in_order():
+    """A standard deviation of 1e-8 is smaller than the last step of a wide law."""
+    narrow = SharedScale(StudentEffect(30.0, 1e-3, 3.0), StudentEffect(30.0, 1e-3, 3.0))
+    error = ErrorPosterior(narrow, 0.0, 0.5, "in-sample", 10, 10).error
+    assert 0 < error.sd < 1e-3
+    assert np.all(np.diff(error.ppf([0.025, 0.25, 0.5, 0.75, 0.975])) >= 0)

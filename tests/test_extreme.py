@@ -401,3 +401,25 @@ def test_means_at_both_ends_of_the_floats_are_far_apart():
     """Their difference overflows: NumPy's warning came out."""
     ends = np.array([[-1.5e308], [1.5e308]])
     assert fl.cbauc([1.0], ends, [0, 1], prior=fl.Prior.known_covariance(1.0)) == 1.0
+
+
+def test_a_penalty_that_is_none_overflows_nothing():
+    """C = 1e300 multiplies every gradient: the answer is that of a very weak penalty, without a word from NumPy."""
+    y = (X[:, 0] + np.random.default_rng(3).normal(size=40) > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        search = fl.FoldlessSearch(LogisticRegression(max_iter=1000), {"C": [1e9, 1e300]}).fit(X, y)
+    weak, none = search.posteriors_
+    assert figures(none) == pytest.approx(figures(weak), abs=1e-3)
+
+
+@pytest.mark.parametrize("covariance", ["common", "per-class"])
+def test_thresholds_beyond_all_scores(covariance):
+    """Of a table of tiny numbers: everything is called positive, and the distance overflows."""
+    model = RidgeClassifier().fit(X, Y)
+    model.coef_, tiny = model.coef_ * 1e12, X * 1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", fl.OptimismWarning)
+        post = fl.error_posterior(model, tiny, Y, method="in-sample", threshold=-1e308, covariance=covariance)
+    assert (post.sensitivity.mean, post.specificity.mean) == (1, 0)

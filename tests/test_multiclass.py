@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import pickle
 from itertools import combinations, permutations
@@ -491,7 +490,7 @@ def test_mistakes_are_told(case):
 def test_classes_that_json_does_not_know_become_text():
     """Dates as labels: every summary is a plain dict."""
     X, y = load_iris(return_X_y=True)
-    days = np.array([datetime.date(2020, 1, 1 + k) for k in y])
-    a = fl.analyse(LogisticRegression().fit(X, days), X, days)
+    days = np.datetime64("2020-01-01") + y
+    a = fl.analyse(LogisticRegression(max_iter=1000).fit(X, days), X, days)
     for found in (a.auc, a.error(), fl.validate(a)):
         assert json.loads(json.dumps(found.summary(), allow_nan=False))["classes"][1] == "2020-01-02"

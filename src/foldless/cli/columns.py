@@ -66,8 +66,7 @@ class Look:
     def words(self) -> str:
         """The remark after the name of the column."""
         several = self.examples if self.kind in (LIMIT, WORDS) else self.examples[:1]
-        shown = ", ".join(f"'{cell[:20]}'" for cell in several)
-        return f"{counted(self.rows, 'row')}, such as {shown}"
+        return f"{counted(self.rows, 'row')}, such as " + ", ".join(f"'{cell[:20]}'" for cell in several)
 
 
 def _look(kind: str, rows: int, cells: Any) -> Look:

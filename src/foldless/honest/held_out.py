@@ -136,8 +136,7 @@ def growth_of(agreement: float, p: float) -> float:
     of order 1), and s / (1 - s) to the number of rows. The ratio is 1 if the models agree and sqrt(1 / p) if they have
     nothing in common.
     """
-    signal = max(0.0, (agreement - p) / (1 - p))
-    return float(np.sqrt(1 / (p + (1 - p) * signal)))
+    return float(max(p, agreement) ** -0.5)
 
 
 def _within(scores: Floats, fold: Ints, rows: Bools) -> float:

@@ -86,6 +86,7 @@ def mean_auc(X: Any, positive: Any, weights: Floats, scores: Floats, prior: Prio
     return np.array(means) if weights.ndim == 2 else means[0]
 
 
+@np.errstate(over="ignore")
 def error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """Standardised distances of both class means above the threshold, with one common covariance."""
     post = view_posterior(view, prior)
@@ -96,6 +97,7 @@ def error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[Stu
     )
 
 
+@np.errstate(over="ignore")
 def class_error_effects(view: LinearView, prior: Prior, threshold: float) -> tuple[StudentEffect, StudentEffect]:
     """The same when each class has a covariance of its own (Dalton and Dougherty 2011)."""
     along = prior.along(view.w)

@@ -76,7 +76,7 @@ class Point:
 
 def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
     """Of two vectors; infinite if only the second vanishes."""
-    length, scale = float(vector @ vector) ** 0.5, float(reference @ reference) ** 0.5
+    length, scale = blas.dnrm2(vector), blas.dnrm2(reference)  # whose squares may overflow
     if length == 0.0:
         return 0.0
     return length / scale if scale > 1e-200 * length else np.inf

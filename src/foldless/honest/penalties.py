@@ -166,6 +166,7 @@ class PenaltyPath:
                 trail.append((value, visit.fit))
             yield visit
 
+    @np.errstate(over="ignore", invalid="ignore")
     def visit(self, value: float, start: Fit | None = None, near: Factor | None = None) -> Visit | None:
         """Fit one strength and remove rows; None where the descent does not get close enough to the optimum."""
         objective, design, spectrum = self.objective(value), self.rotation.design, self.rotation.spectrum

@@ -183,7 +183,7 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    rescaled, exposure, impact = single + added, a**2 * diagonal, (a * problem.g) ** 2 * diagonal
+    rescaled, exposure, impact = single + added, a**2 * diagonal, (a * problem.g * np.sqrt(diagonal)) ** 2
     additive = problem.base + problem.gain * (rescaled + own - other)
     return WithoutEach(single, rescaled, own, other, exposure, impact, additive)
 
@@ -299,8 +299,7 @@ def _read_partnered(problem: Problem, alone: WithoutEach) -> Floats:
     lever = problem.lever(rows, alone.single + alone.own)
     mean = [float(lever[~positive].mean()), float(lever[positive].mean())]
     gone1, gone0 = (np.where(mass > 0, mass, mass.sum() / np.count_nonzero(mass)) for mass in problem.mass)
-    removed = problem.removal(gone1, gone0, lever + np.where(positive, *mean))
-    return problem.readout.without(scores, removed)
+    return problem.readout.without(scores, problem.removal(gone1, gone0, lever + np.where(positive, *mean)))
 
 
 def _read_pairs(problem: Problem, rows: tuple[Ints, Ints], shifts: OfPairs, kept: OfPairs) -> OfPairs:

@@ -211,7 +211,7 @@ class DerivedRate(ShownAsCard, WithQuantiles):
                 break
             step = -off * (sd if k == 0 or off == last else step / (off - last))
             v, last = v + step, off
-            if abs(step) < 1e-8:  # the error is smaller still, as the method converges superlinearly
+            if abs(step) < min(1e-8, 1e-3 * sd):  # the error is smaller still, as the method converges superlinearly
                 return v
         return float(brentq(lambda v: float(self._cdf(np.asarray(v))) - p, 0.0, 1.0, xtol=1e-13))
 
