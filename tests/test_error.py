@@ -195,3 +195,10 @@ def test_quantiles_of_a_narrow_law_are_in_order():
     error = ErrorPosterior(narrow, 0.0, 0.5, "in-sample", 10, 10).error
     assert 0 < error.sd < 1e-3
     assert np.all(np.diff(error.ppf([0.025, 0.25, 0.5, 0.75, 0.975])) >= 0)
+
+
+def test_no_decision_is_a_half_with_certainty():
+    """Nobody is called negative: the NPV is one half by convention, and its quantiles are no rounding errors."""
+    all_called = SharedScale(StudentEffect(1e300, 0.27, 33.0), StudentEffect(1e300, 0.24, 33.0))
+    npv = ErrorPosterior(all_called, 0.0, 0.57, "in-sample", 13, 17).npv
+    assert (npv.mean, *npv.interval(0.95)) == pytest.approx((0.5, 0.5, 0.5))

@@ -11,7 +11,7 @@ from fuzz.answers import must, ordered, within
 # A residual relative to a penalty of nothing is infinite, and may say so.
 NO_NUMBER = re.compile(r"(?<![\w'-])(?<!residual )(nan|[+-]?inf)(?![\w'-])", re.IGNORECASE)
 RATES = ("auc", "low", "high", "mean", "prob_above_chance", "prob_best", "prob_a_better", "prob_b_better", "prob_rope")
-COUNTS = ("confusion", "per_100")  # of rows, not rates
+OTHERS = ("confusion", "per_100", "figures")  # counts of rows, and measures of any kind
 DIFFERENCES = ("first_two",)  # of AUCs: from -1 to 1
 MAYBE = ("candidates",)  # those that could not be judged have no figures
 
@@ -61,6 +61,6 @@ def figures(found: Any, low: float = 0.0, maybe: bool = False, where: str = "") 
     if None not in (found.get("low"), found.get("high")):
         ordered([found["low"], found["high"]], f"interval {where}")
     for name, item in found.items():
-        if name in COUNTS:
+        if name in OTHERS:
             continue
         figures(item, -1.0 if name in DIFFERENCES else low, maybe or name in MAYBE, f"{where}{name}.")

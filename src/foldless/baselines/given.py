@@ -129,8 +129,7 @@ def _components(positive: Mask, scores: Floats) -> tuple[Floats, Floats]:
     ranks, n1 = midranks(scores), int(np.count_nonzero(positive))
     n0 = positive.size - n1
     beats = (ranks[positive] - midranks(scores[positive])) / n0
-    beaten = 1 - (ranks[~positive] - midranks(scores[~positive])) / n1
-    return beats, beaten
+    return beats, 1 - (ranks[~positive] - midranks(scores[~positive])) / n1
 
 
 def _variance(values: Floats) -> float:

@@ -210,8 +210,7 @@ def _pairs(sample: Sample, max_pairs: int | None, random_state: Any) -> Rows:
 
 def _parts(codes: Rows) -> list[Rows]:
     """Positions of code 0, of code 1, and so on."""
-    order = np.argsort(codes, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(codes))[:-1])
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
 
 def _scores_without(sample: Sample, codes: Rows, left_out: Rows, rows: Rows) -> Floats:

@@ -244,12 +244,12 @@ def random_source(random_state: Any) -> np.random.RandomState:
         raise InputError(f"random_state must be None, a seed or a generator, got {random_state!r}.") from err
 
 
-def as_count(value: Any, name: str, least: int, most: float = float("inf")) -> int:
-    """A whole number of at least `least` and at most `most`."""
+def as_count(value: Any, name: str, least: int) -> int:
+    """A whole number of at least `least`."""
     try:
         number = operator.index(value)
     except TypeError as err:
         raise InputError(f"{name} must be a whole number, got {value!r}.") from err
-    if not least <= number <= most:
-        raise InputError(f"{name} must be at {f'least {least}' if number < least else f'most {most:,}'}, got {number}.")
+    if number < least:
+        raise InputError(f"{name} must be at least {least}, got {number}.")
     return number

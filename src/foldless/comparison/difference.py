@@ -49,8 +49,7 @@ class Difference(WithQuantiles):
     @classmethod
     def of_draws(cls, draws: Floats) -> Difference:
         """The law of equally likely draws."""
-        inner = np.quantile(draws, KNOTS)
-        points = np.concatenate([[draws.min()], inner, [draws.max()]])
+        points = np.concatenate([[draws.min()], np.quantile(draws, KNOTS), [draws.max()]])
         return cls.of(points, np.concatenate([[0.0], KNOTS, [1.0]]))
 
     def mirrored(self) -> Difference:

@@ -136,8 +136,7 @@ def _draws(models: list[_Along], C: Floats) -> Floats:
     if np.isinf(df):
         return np.asarray(location + spread * z @ L.T)
     root = L @ np.linalg.inv(_bartlett(numbers[:, K:], K, df + K - 1)).transpose(0, 2, 1) * np.sqrt(df)
-    sd = np.sqrt(np.sum(root**2, axis=2))
-    return np.asarray((location + spread * np.einsum("nij,nj->ni", root, z)) / sd)
+    return np.asarray((location + spread * np.einsum("nij,nj->ni", root, z)) / np.sqrt(np.sum(root**2, axis=2)))
 
 
 def _bartlett(numbers: Floats, K: int, df: float) -> Floats:

@@ -225,8 +225,7 @@ def leak(figures: ColumnFigures, X: Any, names: Names, label: Any = None) -> Fin
     `label` is the class that is told from all others, where there are more than two.
     """
     alone = np.maximum(figures.auc, 1 - figures.auc)
-    bound = np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK)
-    suspects = np.flatnonzero(alone >= bound)
+    suspects = np.flatnonzero(alone >= np.where(figures.two_valued, LEAK_OF_TWO_VALUES, LEAK))
     if suspects.size == 0 or _by_chance(figures) > LEAK_CHANCE:
         return None
     best, *others = suspects[np.argsort(-alone[suspects], kind="stable")].tolist()

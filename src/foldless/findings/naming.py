@@ -111,6 +111,5 @@ def _column(X: Any, j: int) -> Array:
 
 def _same_order(a: Floats, b: Floats) -> bool:
     """Whether b rises (or falls) with a, as after a scaler or a logarithm."""
-    order = np.argsort(a, kind="stable")
-    steps = np.diff(b[order])
+    steps = np.diff(b[np.argsort(a, kind="stable")])
     return bool(np.all(steps >= -1e-9 * np.ptp(b)) or np.all(steps <= 1e-9 * np.ptp(b)))

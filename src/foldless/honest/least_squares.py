@@ -128,8 +128,7 @@ def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | N
     free, D = objective.free_intercept, objective.loss.weight
     design = build_design(view.X, constant=0.0, free_intercept=free)
     objective = tempered(objective, design)
-    curvature = curvature_at(design, D, objective.lam, free)
-    known = LeastSquares.at(objective, view.codes, design, curvature)
+    known = LeastSquares.at(objective, view.codes, design, curvature_at(design, D, objective.lam, free))
     # Weights away from their optimum are followed to it, one class at a time.
     return known if known.residual(view.scores()) <= CONVERGED else None
 

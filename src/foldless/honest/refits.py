@@ -411,8 +411,7 @@ class Refits(LeaveOneOut):
         held, name = hold_out(training, n_jobs, progress), type(training.estimator).__name__
         statistic = statistic_of_refits(held, training.groups)
         notes = on_refits(training, held, held.warned)
-        provenance = Provenance("refit", name, notes=notes)
-        removed = _as_removed(training, held, provenance)
+        removed = _as_removed(training, held, Provenance("refit", name, notes=notes))
         return cls(removed, statistic, separation_posterior(statistic, prior), notes, held)
 
     def details(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.design import Bools
 from foldless.model.view import take_apart
-from foldless.permutation.relabelling import MOST, ROWS, Relabelling
+from foldless.permutation.relabelling import ROWS, Relabelling
 from foldless.permutation.scoring import OwnFits, SharedFit, fit_for
 from foldless.permutation.training import Training
 from foldless.progress import Bar, as_progress
@@ -155,14 +155,13 @@ def permutation_test(
     (999,)
     """
     refuse_stream(X, y, "permutation_test", on_host=True)
-    wanted, told = as_count(n_permutations, "n_permutations", 1, MOST), as_progress(progress, "permutations")
+    wanted, told = as_count(n_permutations, "n_permutations", 1), as_progress(progress, "permutations")
     rng, view = as_rng(random_state), take_apart(model, X, y)
     for doubt in view.doubts:
         warn_user(doubt, TrustWarning)
     relabelling = Relabelling.of(view.labels.positive, groups)
     fit = fit_for(Training.of(view), relabelling)
-    total = min(1 + wanted, relabelling.count())
-    exhaustive = total == relabelling.count()
+    total, exhaustive = relabelling.total(wanted)
     batches = batches_of(relabelling, None if exhaustive else rng, total, fit.chunk)
     aucs = np.concatenate(worked(fit.auc, batches, total, n_jobs, told, np.size))
     how = (exhaustive, left_out_by(fit), relabelling.what, view.labels.n0, view.labels.n1)

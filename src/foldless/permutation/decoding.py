@@ -24,7 +24,7 @@ from foldless.model.steps import Steps
 from foldless.model.view import dismantled
 from foldless.permutation import scoring
 from foldless.permutation.answer import ROUNDING, Permuted, as_rng, batches_of, left_out_by, on_relabelling, worked
-from foldless.permutation.relabelling import MOST, Relabelling
+from foldless.permutation.relabelling import Relabelling
 from foldless.permutation.training import Training
 from foldless.progress import as_progress
 from foldless.results.auc import AUCPosterior
@@ -169,14 +169,13 @@ def decode(
     AUCPosterior(...)
     """
     labels, rng = checks.as_labels(y, pos_label=pos_label), as_rng(random_state)
-    wanted, slices = as_count(n_permutations, "n_permutations", 1, MOST), Slices.of(X, axis, times)
+    wanted, slices = as_count(n_permutations, "n_permutations", 1), Slices.of(X, axis, times)
     checks.same_length(len(slices.table(0)), labels.positive.size, "X has {} trials")
     if generalise and slices.kind == SETS:
         raise InputError("generalise=True needs the same features at all points: X of shape (trials, features, times).")
     EffectPrior.checked(prior)
     relabelling = Relabelling.of(labels.positive, groups)
-    total = min(1 + wanted, relabelling.count())
-    exhaustive = total == relabelling.count()
+    total, exhaustive = relabelling.total(wanted)
     drawn = next(batches_of(relabelling, None if exhaustive else rng, total, total))
     task = Task(model, slices, y, Options(groups, None, pos_label, prior), relabelling, drawn, generalise)
     places = range(len(slices.names))
@@ -272,7 +271,7 @@ class Slices:
         return np.ascontiguousarray(part.toarray() if checks.is_sparse(part) else part, dtype=np.float64)
 
     def _checked(self) -> Slices:
-        with np.errstate(invalid="ignore"):  # infinity less infinity
+        with np.errstate(over="ignore", invalid="ignore"):  # infinity less infinity
             widths = np.array([np.ptp(self.table(k), axis=0).max() for k in range(len(self.names))])
         for bad, what in ((~np.isfinite(widths), "NaN or infinity"), (widths == 0, "the same values in all trials")):
             if bad.any():

@@ -63,12 +63,18 @@ class Relabelling:
     @cached_property
     def units(self) -> tuple[Ints, ...]:
         """Rows of each group."""
-        order = np.argsort(self.codes, kind="stable")
-        return tuple(np.split(order, np.cumsum(np.bincount(self.codes))[:-1]))
+        return tuple(np.split(np.argsort(self.codes, kind="stable"), np.cumsum(np.bincount(self.codes))[:-1]))
 
     def count(self) -> int:
         """How many distinct relabellings there are, the observed one included."""
         return prod(comb(rows.size, int(self.positive[rows].sum())) for rows in self.blocks)
+
+    def total(self, wanted: int) -> tuple[int, bool]:
+        """How many labellings are looked at, the observed one included, and whether that is all there are."""
+        total = min(1 + wanted, self.count())
+        if total > 1 + MOST:
+            raise InputError(f"n_permutations must be at most {MOST:,} where so many exist, got {wanted}.")
+        return total, total == self.count()
 
     def drawn(self, rng: np.random.Generator, n: int) -> Bools:
         """n random relabellings, shape (n, N)."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats, is_sparse
+from foldless.checks import Floats, is_sparse, sane_size
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Bools, Ints, build_design
 from foldless.honest.families import MAX_SHRINKAGE, class_weights, describe, shrinkage
@@ -47,6 +47,7 @@ class Training:
     @classmethod
     def of(cls, view: LinearView) -> Training:
         """Read off a fitted classifier; a named refusal where a relabelling has no closed form."""
+        sane_size(view.X)
         objective = _objective(view)
         shares, balanced = _class_weights(view, objective)
         q = min(shrinkage(view.estimator) or 0.0, MAX_SHRINKAGE) if objective.readout.rescales else 0.0

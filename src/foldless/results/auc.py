@@ -91,8 +91,7 @@ class RatePosterior(ShownAsCard, WithQuantiles):
     def cdf(self, a: Any) -> Floats:
         """Posterior probability that the rate is at most `a`; 0 below 0 and 1 from 1 on."""
         a = as_numbers(a, "a")
-        p = self.effect.cdf(self._finite_effect(a))
-        return np.where(a >= 1, 1.0, np.where(a <= 0, 0.0, p))[()]
+        return np.where(a >= 1, 1.0, np.where(a <= 0, 0.0, self.effect.cdf(self._finite_effect(a))))[()]
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""

@@ -132,7 +132,7 @@ def _hermite() -> tuple[Floats, Floats]:
 
 
 RATES = ("error", "sensitivity", "specificity", "ppv", "npv", "alarms", "f1", "mcc")
-SECANTS = 12
+SECANTS, NEGLIGIBLE = 12, 1e-14
 RateName = Literal["error", "ppv", "npv", "alarms", "f1"]
 
 
@@ -205,6 +205,8 @@ class DerivedRate(ShownAsCard, WithQuantiles):
         if p in (0.0, 1.0):
             return float(p)
         target, (mean, sd) = float(ndtri(p)), self._moments
+        if sd < NEGLIGIBLE:  # such as where there is no decision
+            return mean
         v, last, step = mean + target * sd, 0.0, 0.0
         for k in range(SECANTS):
             if not 0 < v < 1 or not np.isfinite(off := float(ndtri(self._cdf(np.asarray(v)))) - target):
