@@ -125,6 +125,12 @@ def linear_models() -> st.SearchStrategy[ModelSpec]:
     return _models(st.sampled_from(tuple(LINEAR)), "these")
 
 
+def probable_models() -> st.SearchStrategy[ModelSpec]:
+    """Classifiers with probabilities, linear or not."""
+    linear = (kind for kind in LINEAR if kind.startswith(("log", "liblinear", "elastic", "lda", "sgd log")))
+    return _models(st.sampled_from((*linear, "tree", "bayes", "neighbours")), "these")
+
+
 def models(odd: bool = True) -> st.SearchStrategy[ModelSpec]:
     """Anything a user may pass; unless `odd`, linear classifiers and weights."""
     if not odd:

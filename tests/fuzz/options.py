@@ -50,10 +50,10 @@ def options(odd: bool = True) -> st.SearchStrategy[OptionSpec]:
     calm = st.one_of(
         _drawn(("auto", "loo"), ("default", "effect", "flat", "no chance", "narrow"), ("rows", "pairs", "words"),
                ("ones", "random", "some zero", "number")),
-        _drawn(("auto", "loo"), ("default",), (None,), (None,)),
+        _drawn(("auto", "loo", "auto", "refit"), ("default",), (None,), (None,)),
         _drawn(("in-sample",), ("paper", "improper", "adaptive", "niw", "identity", "known"), (None,), (None,)),
     )  # fmt: skip
-    methods = ("auto", "loo", "in-sample", "cv")
+    methods = ("auto", "loo", "in-sample", "refit", "cv")
     return st.one_of(calm, _drawn(methods, tuple(PRIORS), GROUPS, WEIGHTS, (0, 5), ("ovr", "macro"))) if odd else calm
 
 

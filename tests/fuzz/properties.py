@@ -16,7 +16,7 @@ from foldless.baselines import given
 from fuzz import answers, pages, pictures, streams
 from fuzz.cases import Built, Case, build, cases, keywords
 from fuzz.commands import COMMAND
-from fuzz.models import ModelSpec, linear_models
+from fuzz.models import ModelSpec, linear_models, probable_models
 from fuzz.outcome import Outcome, judged
 from fuzz.plans import PLAN
 from fuzz.questions import QUESTIONS
@@ -100,7 +100,7 @@ def decoded(case: Case, built: Built) -> Any:
     width, axis, X = width_of(built.X), case.more["axis"], built.X
     axis = {"sets": [[k] for k in range(min(width, 3))], "empty": [[]], "stacked": -1}.get(axis, axis)
     if case.more["axis"] == "stacked":
-        X = np.stack([np.asarray(X, dtype=float)] * 2, axis=-1)
+        X = np.stack([numbers(case.table, built.codes)] * 2, axis=-1)
     return fl.decode(built.model, X, built.y, axis=axis, n_permutations=9, **keywords(case, built, "groups", "prior"))
 
 
@@ -215,13 +215,13 @@ JUDGEMENT = {
         30,
     ),
     "analyse": Property(
-        cases(),
+        cases(model=probable_models()),
         lambda c, b: fl.analyse(b.model, b.X, b.y, **keywords(c, b, *ESTIMATION)),
         at_level(answers.measures),
         40,
     ),
     "validate": Property(
-        cases(threshold=mostly(None, SHARES, 2), prevalence=mostly(None, SHARES, 2)),
+        cases(model=probable_models(), threshold=mostly(None, SHARES, 2), prevalence=mostly(None, SHARES, 2)),
         lambda c, b: fl.validate(b.model, b.X, b.y, level=c.option.level, **keywords(c, b, *ESTIMATION, *c.more)),
         plain(answers.validation),
         40,

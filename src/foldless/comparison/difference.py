@@ -78,8 +78,7 @@ class Difference(WithQuantiles):
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""
-        q = as_probabilities(q, "q")
-        return np.asarray(np.interp(q, self.below, self.points))[()]
+        return np.asarray(np.interp(as_probabilities(q, "q"), self.below, self.points))[()]
 
     def pdf(self, x: Any) -> Floats:
         """Posterior density; infinite at 0 for a difference of exactly 0."""

@@ -287,8 +287,8 @@ def _between_classes(M: Any, classes: Any) -> Floats:
     shares = []
     for part in blocks(np.arange(M.shape[1]), M.shape[0], BLOCK_ENTRIES):
         dense = as_dense(M[:, part[0] : part[-1] + 1])
-        dense = dense - dense.mean(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
+            dense = dense - dense.mean(axis=0)
             share = np.square(members.T @ dense).sum(axis=0) / np.einsum("ij,ij->j", dense, dense)
         shares.append(np.nan_to_num(share))
     return np.concatenate(shares)

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc, expit, fdtrc
 
-from foldless.checks import Floats, Labels
+from foldless.checks import LARGEST as SQUARED
+from foldless.checks import Floats, Labels, largest_size
 from foldless.errors import EstimatorError
 from foldless.honest.design import Bools, Ints
 from foldless.honest.families import describe, l1_share
@@ -413,7 +414,7 @@ def fit_at_once(
         return None
     *steps, (_, final) = flattened("", estimator)
     known = all(type(step).__name__ in STEPS and _from_sklearn(type(step)) for _, step in steps)
-    if not known or not _from_sklearn(type(final)):
+    if not known or not _from_sklearn(type(final)) or largest_size(X) > SQUARED:
         return None
     inside, shape = np.ones((len(held_out) + 1, len(X))), (len(held_out) + 1, X.shape[1])
     for m, rows in enumerate(held_out):

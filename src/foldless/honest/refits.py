@@ -45,6 +45,7 @@ from foldless.model.steps import (
 )
 
 FOLDS, REPEATS = 5, 4
+LONGEST_REASON = 400  # a search tells the traceback of every fit
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
@@ -368,7 +369,7 @@ def _refitted(training: Refittable, seed: int, train: Ints) -> Any:
     try:
         return model.fit(_safe_indexing(training.table, train), training.y[train], **extra)
     except Exception as err:  # an estimator may raise anything on a subset of the rows
-        reason = words.one_line(str(err)) or type(err).__name__
+        reason = words.cut(words.one_line(str(err)), LONGEST_REASON) or type(err).__name__
         raise EstimatorError(
             f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows: {reason}"
         ) from err

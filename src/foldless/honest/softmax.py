@@ -209,6 +209,7 @@ def _root(problem: Softmax, z: Floats) -> Floats:
     return R.reshape(problem.n_classes, problem.width, R.shape[1])
 
 
+@np.errstate(over="ignore")
 def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
     """The larger of |gradient| / |penalty's part of it| and, for the intercepts, |sum g| / sum |g|."""
     slope, g = problem.gradient(coef, z), problem.slopes(z)

@@ -163,8 +163,7 @@ class StudentEffect:
         h = self.loc / np.sqrt(width2) * r
         given = ndtr(h)
         within = given * ndtr(-h) - 2 * owens_t(h, scale / np.sqrt(width2 + self.spread**2))
-        between = np.square(given - weights @ given)
-        return float(np.sqrt(weights @ (np.maximum(within, 0.0) + between)))
+        return float(np.sqrt(weights @ (np.maximum(within, 0.0) + np.square(given - weights @ given))))
 
     def cdf(self, x: Any) -> Floats:
         x = np.asarray(x, dtype=np.float64)

@@ -95,8 +95,7 @@ class RatePosterior(ShownAsCard, WithQuantiles):
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""
-        q = as_probabilities(q, "q")
-        return np.asarray(probability(self.effect.ppf(q), self.scale))[()]
+        return np.asarray(probability(self.effect.ppf(as_probabilities(q, "q")), self.scale))[()]
 
     def pdf(self, a: Any) -> Floats:
         """Posterior density; at 0 and 1 its limit, which may be infinite."""

@@ -103,8 +103,7 @@ def stripped(column: Any) -> Any:
 def _without(column: Any, words: tuple[str, ...]) -> Any:
     import polars as pl
 
-    empty = column.str.to_lowercase().is_in(pl.Series(words).implode())
-    return column.set(empty.fill_null(False), None)
+    return column.set(column.str.to_lowercase().is_in(pl.Series(words).implode()).fill_null(False), None)
 
 
 def as_numbers(column: Any, marks: Marks) -> Any | None:
