@@ -517,3 +517,10 @@ def test_a_fit_that_fails_says_why():
     X, y = alternating(40, 4, seed=17)
     with pytest.raises(EstimatorError, match="could not be fitted again, on 32 of the 40 rows: too few rows for me"):
         refitted(Fussy(), X, y)
+
+
+def test_a_type_that_cannot_be_scored_is_refused_in_words():
+    X, y = alternating(20, 3)
+    model = LogisticRegression().fit(X, y)
+    with pytest.raises(fl.EstimatorError, match=r"LogisticRegression cannot score X .*: pass X as given to fit"):
+        fl.auc_posterior(model, (1e6 * X).astype("timedelta64[s]"), y, method="refit")

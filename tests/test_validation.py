@@ -861,3 +861,12 @@ def test_classes_without_spread_have_a_slope_that_can_be_read():
     slope = fl.analyse(LogisticRegression().fit(y[:, None], y), y[:, None], y).calibration.slope
     low, high = slope.interval(0.9)
     assert 1 < low < slope.mean < high < 100
+
+
+def test_constant_probabilities_have_finite_figures():
+    """One half for everybody, but for rounding: the slope is anything, and says so in numbers."""
+    X, y = drawn()
+    a = fl.analyse(LogisticRegression(C=1e-300).fit(X, y), X, y, method="refit")
+    low, high = a.calibration.slope.interval(0.9)
+    assert np.all(np.isfinite([a.calibration.slope.mean, low, high, *a.calibration.ici.interval(0.9)]))
+    assert low < 1 < high

@@ -25,6 +25,7 @@ NORMAL_KURTOSIS, MOST_KURTOSIS = 3.0, 4.0
 SHRINKING_ROWS, RATIO_SD = 120.0, 0.15
 FAR_SHARE, FAR_SD = 0.1, 1.0  # classifiers whose R may be anything, and the spread of its log there
 CLOSE, MOST_RATIO, STEPS = 0.5, 4.0, 60
+ROUNDED = 1e-12  # spread of log odds that is rounding
 MOST_ROWS = 2000  # rows that are enough for the shape of the curve
 Law = tuple[Floats, Floats]  # values and their weights
 
@@ -94,8 +95,8 @@ class CalibrationLaw:
         s, one = self.rows.log_odds, self.rows.positive
         off = np.where(one, s - s[:, one].mean(axis=1, keepdims=True), s - s[:, ~one].mean(axis=1, keepdims=True))
         variance = float(np.sum(off**2)) / (s.size - 2 * len(s))
-        if variance == 0:
-            return float(np.finfo(float).tiny), NORMAL_KURTOSIS
+        if variance <= ROUNDED**2:
+            return ROUNDED, NORMAL_KURTOSIS
         return float(np.sqrt(variance)), max(float(np.mean(off**4)) / variance**2, NORMAL_KURTOSIS)
 
     @cached_property

@@ -302,7 +302,7 @@ def answer_of(model: Any, method: str, X: Any) -> Floats:
         found = np.asarray(ask(X), dtype=np.float64)
     except EstimatorError:
         raise
-    except ValueError as err:
+    except (TypeError, ValueError) as err:
         raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
     if not np.all(np.isfinite(found)):
         raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
