@@ -231,8 +231,7 @@ def _trainable(sample: Sample, codes: Rows, left_out: Rows) -> None:
     for rows, label in ((sample.positive, labels.positive_label), (~sample.positive, labels.negative_label)):
         held = np.bincount(codes, weights=rows, minlength=int(codes.max()) + 1)
         # A pair inside one group lists that group twice; its rows are removed once.
-        repeated = np.diff(left_out, axis=1, prepend=-1) == 0
-        gone = np.where(repeated, 0, held[left_out]).sum(axis=1)
+        gone = np.where(np.diff(left_out, axis=1, prepend=-1) == 0, 0, held[left_out]).sum(axis=1)
         if np.any(gone >= np.count_nonzero(rows)):
             raise InputError(
                 f"expected rows of both classes to train on, but leaving out a row (or its group) takes all "

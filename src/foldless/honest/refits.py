@@ -45,7 +45,6 @@ from foldless.model.steps import (
 )
 
 FOLDS, REPEATS = 5, 4
-LONGEST_REASON = 400  # a search tells the traceback of every fit
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 Progress = Callable[[int, int], object]
@@ -303,7 +302,7 @@ def answer_of(model: Any, method: str, X: Any) -> Floats:
     except EstimatorError:
         raise
     except (TypeError, ValueError) as err:
-        raise EstimatorError(f"{name} cannot score X ({words.one_line(str(err))}): pass X as given to fit.") from err
+        raise EstimatorError(f"{name} cannot score X ({_reason(err)}): pass X as given to fit.") from err
     if not np.all(np.isfinite(found)):
         raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
     return found
@@ -369,10 +368,12 @@ def _refitted(training: Refittable, seed: int, train: Ints) -> Any:
     try:
         return model.fit(_safe_indexing(training.table, train), training.y[train], **extra)
     except Exception as err:  # an estimator may raise anything on a subset of the rows
-        reason = words.cut(words.one_line(str(err)), LONGEST_REASON) or type(err).__name__
-        raise EstimatorError(
-            f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows: {reason}"
-        ) from err
+        rows = f"{train.size} of the {training.y.size} rows"
+        raise EstimatorError(f"{type(model).__name__} could not be fitted again, on {rows}: {_reason(err)}") from err
+
+
+def _reason(err: Exception) -> str:
+    return words.cut(words.one_line(str(err)), 400) or type(err).__name__  # a search has the traceback of every fit
 
 
 def on_refits(training: Refittable, found: HeldOut | RefittedRows, warned: tuple[str, ...]) -> tuple[str, ...]:
