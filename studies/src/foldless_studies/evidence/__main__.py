@@ -12,54 +12,59 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from zlib import crc32
 
 import foldless as fl
 from foldless.files import write_atomically
 from foldless_studies.data import VARIABLE
 from foldless_studies.evidence.stamps import changed, stamp
 
-STUDY = (sys.executable, "-m", "foldless", "benchmark")
+FOLDLESS = (sys.executable, "-m", "foldless")
 DATA = ("--data", f"${VARIABLE}", "--no-simulations", "--no-rotate")
 SIZES = ("--sizes", "40,80")
 
 
 @dataclass(frozen=True)
-class Printed:
-    """A page that a module of this package prints."""
+class Page(ABC):
+    """A page of `results/`, the questions that it rests on, and whether it measures time."""
 
     name: str
     rests_on: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
-    timed: bool = False
+    timed: bool = field(default=False, kw_only=True)
 
     @property
     def path(self) -> str:
         return f"{self.name}.md"
+
+    @abstractmethod
+    def text(self, file: Path, kept: Path) -> str: ...
+
+
+@dataclass(frozen=True)
+class Printed(Page):
+    """A page that a module of this package prints."""
+
+    arguments: tuple[str, ...] = ()
 
     def text(self, file: Path, kept: Path) -> str:
         return _output(sys.executable, "-m", f"foldless_studies.evidence.{self.name}", *self.arguments)
 
 
 @dataclass(frozen=True)
-class Study:
+class Study(Page):
     """A page that `foldless benchmark` writes, once for each of `variants`, below a title and an introduction."""
 
-    name: str
-    rests_on: tuple[str, ...]
     title: str
     introduction: str
     arguments: tuple[str, ...]
     variants: tuple[tuple[str, ...], ...] = ((),)
     picture: bool = False
-    timed = False
-
-    @property
-    def path(self) -> str:
-        return f"{self.name}.md"
+    summary: str = "summary.md"  # what the command writes
 
     def text(self, file: Path, kept: Path) -> str:
         commands = [(*self.arguments, *variant) for variant in self.variants]
@@ -68,16 +73,34 @@ class Study:
         parts = [self._part(variant, folder) for variant, folder in folders.items()]
         if self.picture:
             write_atomically(file.with_suffix(".png"), (folders[()] / "accuracy.png").read_bytes())
-        return "\n\n".join([f"# {self.title}", shown, self.introduction, *parts]) + "\n"
+        return "\n\n".join(filter(None, [f"# {self.title}", shown, self.introduction, *parts])) + "\n"
 
     def _part(self, variant: tuple[str, ...], folder: Path) -> str:
         words = [os.path.expandvars(word) for word in (*self.arguments, *variant)]
-        _output(*STUDY, *words, "--out", str(folder), "--resume")
-        body = (folder / "summary.md").read_text(encoding="utf-8").split("\n", 1)[1].strip()
+        _output(*FOLDLESS, "benchmark", *words, "--out", str(folder), "--resume")
+        body = (folder / self.summary).read_text(encoding="utf-8").split("\n", 1)[1].strip()
         return f"## {' '.join(variant)}\n\n{body.replace(chr(10) + '## ', chr(10) + '### ')}" if variant else body
 
 
-Made = Printed | Study
+@dataclass(frozen=True)
+class Paper(Page):
+    """The page on the experiments of the paper; their own pages and pictures are beside it."""
+
+    iterations: Mapping[str, int]
+
+    def text(self, file: Path, kept: Path) -> str:
+        folder, commands = kept / "paper", []
+        for item, count in self.iterations.items():
+            commands.append(f"reproduce {item} --iterations {count}")
+            _output(*FOLDLESS, *commands[-1].split(), "--out", str(folder), "--resume")
+        for made in (made for made in folder.iterdir() if made.is_file()):
+            write_atomically(file.parent / made.name, made.read_bytes())
+        shown = "\n".join(f"    foldless {command} --out results/paper" for command in commands)
+        return (
+            "# The paper's experiments, finished runs\n[index.md](index.md) (or index.html, in a browser) shows every "
+            f"item beside the published numbers. The paper has 1000 iterations. Commands:\n\n{shown}\n"
+        )
+
 
 FOLDER = (
     "The folder holds 35 public two-class data sets (72 to 18,905 rows, 8 to 12,625 columns) without dependent rows. "
@@ -86,7 +109,7 @@ FOLDER = (
 )
 CLASSIFIERS = tuple(("--classifier", name) for name in ("ridge", "svm", "hinge"))
 RIVALS = "loo,in-sample,adaptive,cv5,cv5x5,632+"
-PAGES: tuple[Made, ...] = (
+PAGES: tuple[Page, ...] = (
     Study(
         "accuracy/development",
         ("auc", "in-sample"),
@@ -127,6 +150,12 @@ PAGES: tuple[Made, ...] = (
         "The fuzzer for truth.",
         ("truth", "--situations", "20000", "--seed", "2"),
     ),
+    Paper(
+        "paper/README",
+        ("auc", "in-sample"),
+        {"table1": 300, "fig1": 60, "fig4": 100, "fig5": 40, "fig6": 20, "fig7": 60}
+        | dict.fromkeys(("fig2", "fig3", "shuffled"), 100),
+    ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
     Printed("sparse", ("refit",), timed=True),
@@ -140,6 +169,16 @@ PAGES: tuple[Made, ...] = (
     Printed("tuning", ("search",), timed=True),
     Printed("permutation", ("permutation",), timed=True),
     Printed("shapes", ("auc",), timed=True),
+    Printed("memory", ("auc", "in-sample"), timed=True),
+    Study(
+        "speed/speed",
+        ("auc", "in-sample", "compare"),
+        "What an answer costs",
+        "",
+        ("speed", "--data", f"${VARIABLE}"),
+        summary="speed.md",
+        timed=True,
+    ),
 )
 BY_NAME = {page.name: page for page in PAGES}
 
@@ -152,7 +191,7 @@ def _output(*command: str) -> str:
     return done.stdout
 
 
-def state(page: Made, results: Path) -> str:
+def state(page: Page, results: Path) -> str:
     """Why a page has to be made, or "up to date"."""
     file = results / page.path
     if not file.is_file():
@@ -163,15 +202,16 @@ def state(page: Made, results: Path) -> str:
     return f"other answers now: {', '.join(found)}" if found else "up to date"
 
 
-def make(page: Made, results: Path, kept: Path) -> None:
+def make(page: Page, results: Path, kept: Path) -> None:
     """Make a page, and write it whole; the stamp is of the code as it was when the page was begun."""
     begun, seal = time.monotonic(), stamp(page.rests_on, results)
     file = results / page.path
+    kept = kept / f"{crc32(seal.partition(':')[2].encode()):08x}"  # samples of other answers are not taken up again
     write_atomically(file, f"{page.text(file, kept).rstrip()}\n\n{seal}".encode())
     print(f"{page.path}: {(time.monotonic() - begun) / 60:.1f} min", flush=True)
 
 
-def make_all(pages: Sequence[Made], results: Path, kept: Path, jobs: int) -> None:
+def make_all(pages: Sequence[Page], results: Path, kept: Path, jobs: int) -> None:
     """Make these pages, those that measure time after the others and alone."""
     with ThreadPoolExecutor(jobs) as workers:
         list(workers.map(lambda page: make(page, results, kept), [page for page in pages if not page.timed]))
