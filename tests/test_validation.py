@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import warnings
 from dataclasses import replace
 
 import matplotlib.pyplot
@@ -870,3 +871,16 @@ def test_constant_probabilities_have_finite_figures():
     low, high = a.calibration.slope.interval(0.9)
     assert np.all(np.isfinite([a.calibration.slope.mean, low, high, *a.calibration.ici.interval(0.9)]))
     assert low < 1 < high
+
+
+def test_nobody_expected_has_no_ratio():
+    """Probabilities of 0 throughout: observed over expected is infinite in the sample, and the table has a dash."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 1)), np.arange(40) % 2
+    model = LogisticRegression().fit(X, y)
+    model.intercept_ -= 1e3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        v = fl.validate(model, X, y, method="refit")
+    assert v["observed/expected"].apparent == np.inf
+    assert "observed/expected                - " in str(v)

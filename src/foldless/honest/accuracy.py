@@ -26,7 +26,7 @@ from foldless.honest.classes import MAX_ENTRIES, ClassScores
 from foldless.honest.pairs import SEED
 
 FOR_NOISE = 200  # rows on whose pairs the training noise is measured
-TINY = float(np.finfo(float).tiny)
+TINY, FAR = float(np.finfo(float).tiny), 1e100  # the square of the last is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +85,8 @@ def _noise(honest: ClassScores, k: int) -> float:
     without, alone = honest.pairs(rows), honest.alone[:, rows]
     moves = without[own, each] - without[rival, each] - (alone[own, each] - alone[rival, each])[:, None]
     moves[each, each] = 0.0
-    sd = np.sqrt(np.sum(moves**2, axis=1) * (N - 1) / (rows.size - 1))
-    return _symmetric(own, rival, K) * _uncertain((at_own - scores[rival, each]) / np.maximum(sd, TINY))
+    sd = np.maximum(np.sqrt(np.sum(moves**2, axis=1) * (N - 1) / (rows.size - 1)), TINY)
+    return _symmetric(own, rival, K) * _uncertain(np.clip((at_own - scores[rival, each]) / sd, -FAR, FAR))
 
 
 def _uncertain(x: Floats) -> float:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from foldless.checks import Floats, as_probabilities
 from foldless.honest.calibration import CalibrationLaw, regression
-from foldless.honest.probabilities import TINY, Estimate
+from foldless.honest.probabilities import Estimate
 from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 
@@ -94,8 +94,8 @@ class Calibration(ShownAsCard):
     def oe(self) -> Measure:
         """Observed over expected number of positive rows."""
         rows, name = self.law.rows, "observed/expected"
-        law = Measure.normal(name, rows.log_observed_by_expected(), np.nan)
-        return Measure.of(name, np.exp(law.values), law.weights, rows.share / max(float(rows.weights @ rows.own), TINY))
+        law, expected = Measure.normal(name, rows.log_observed_by_expected(), np.nan), float(rows.weights @ rows.own)
+        return Measure.of(name, np.exp(law.values), law.weights, rows.share / expected if expected else np.inf)
 
     @cached_property
     def _apparent(self) -> tuple[float, float]:
