@@ -154,6 +154,7 @@ def on_scale_of(fitted: Floats, removed: Removed) -> Removed:
     return replace(removed, drift=slope * removed.drift, **{n: level + slope * getattr(removed, n) for n in names})
 
 
+@np.errstate(over="ignore", invalid="ignore")  # scores that are not finite are refused
 def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: Provenance) -> Removed:
     """Every row, or every group, removed from a problem; pairs among `rows` only."""
     return by_row(problem, rows, provenance) if codes is None else by_group(problem, rows, codes, provenance)
@@ -161,9 +162,8 @@ def removed_from(problem: Problem, rows: Ints, codes: Ints | None, provenance: P
 
 def provenance_at(family: str, solution: Optimum, notes: tuple[str, ...] = ()) -> Provenance:
     """Provenance of scores from a known objective at its optimum."""
-    return Provenance(
-        "loo", family, solution.residual_before, solution.polished, solution.direction_cosine, match=1.0, notes=notes
-    )
+    about = (solution.residual_before, solution.polished, solution.direction_cosine)
+    return Provenance("loo", family, *about, match=1.0, notes=notes)
 
 
 def surrogate_provenance(view: LinearView, match: float, note: str) -> Provenance:
