@@ -524,3 +524,9 @@ def test_a_type_that_cannot_be_scored_is_refused_in_words():
     model = LogisticRegression().fit(X, y)
     with pytest.raises(fl.EstimatorError, match=r"LogisticRegression cannot score X .*: pass X as given to fit"):
         fl.auc_posterior(model, (1e6 * X).astype("timedelta64[s]"), y, method="refit")
+
+
+def test_a_number_in_place_of_a_table_is_refused_in_words():
+    X, y = alternating(20, 3)
+    with pytest.raises(fl.InputError, match="X must be a table of rows"):
+        fl.auc_posterior(LogisticRegression().fit(X, y), np.array(1.0), y, method="refit")

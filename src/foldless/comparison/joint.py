@@ -98,8 +98,7 @@ class LooJoint:
         E = self.evidence
         r = float(np.clip(E.correlation[0, 1], -MOST_ALIKE, MOST_ALIKE))
         za, zb = (s.distance(delta) for s, delta in zip(E.statistics, (delta_a, delta_b), strict=True))
-        squared = (za**2 - 2 * r * za * zb + zb**2) / (1 - r**2)
-        return np.asarray(-(E.df + 2) / 2 * np.log1p(squared / E.df))
+        return np.asarray(-(E.df + 2) / 2 * np.log1p((za**2 - 2 * r * za * zb + zb**2) / (1 - r**2) / E.df))
 
     def _fitting_grid(self) -> tuple[Floats, Floats]:
         """Means of the two separations (M,) and differences (M, G), which follow the ridge of the likelihood."""

@@ -129,6 +129,7 @@ def equal_rows(X: Any) -> Ints:
     return np.unique(codes, return_inverse=True)[1]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _maybe_equal(X: Any) -> Ints:
     """Rows whose product with a random vector is that of another row: equal rows are among them."""
     vector = np.random.default_rng(SEED).standard_normal(X.shape[1])

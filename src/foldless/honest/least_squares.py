@@ -113,8 +113,7 @@ class LeastSquares:
 
 def pull_of_class(B: Floats, U: Floats) -> Floats:
     """Mean over the other rows j of a class of G_ij U_j, G = B B'; shape of U."""
-    others = B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U
-    return np.asarray(others / max(len(B) - 1, 1))
+    return np.asarray((B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U) / max(len(B) - 1, 1))
 
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:

@@ -146,9 +146,11 @@ def as_rows(X: Any, n: int) -> Any:
     from sklearn.utils import indexable
     from sklearn.utils.validation import _num_samples
 
-    (X,) = indexable(X)
-    checks.same_length(_num_samples(X), n)
-    return X
+    try:
+        checks.same_length(_num_samples(X), n)
+        return indexable(X)[0]
+    except TypeError as err:
+        raise InputError(f"X must be a table of rows: {_reason(err)}") from err
 
 
 @dataclass(frozen=True, eq=False)

@@ -204,8 +204,7 @@ class StudentEffect:
         if self._scale_dominates():
             return self._logpdf_over_z(x)
         r, weights = self.scale_nodes()
-        u = (x[..., None] - self.loc * r) / self.spread
-        return _log_mean(_log_phi(u) - np.log(self.spread), weights)
+        return _log_mean(_log_phi((x[..., None] - self.loc * r) / self.spread) - np.log(self.spread), weights)
 
     def tail_sd(self) -> tuple[float, float]:
         """R widens one tail only, because it is bounded below; Z widens both."""
