@@ -30,6 +30,7 @@ from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import FOLDS, REPEATS, SEED, Refits, Refittable, Training, hold_out
 from foldless.honest.statistic import Placements, separation_slope, statistic_of_placements
 from foldless.results.auc import AUCPosterior
+from sklearn_versions import l1
 
 # Fits made at once are at the optimum: scikit-learn has to go there too.
 KBEST = make_pipeline(StandardScaler(), SelectKBest(k=5), LogisticRegression(solver="newton-cholesky", tol=1e-10))
@@ -109,7 +110,7 @@ def test_sample_weight_reaches_every_fit(model):
 def test_linear_refits_are_on_the_scale_of_the_fit(scaler):
     """Mean and spread of the rows that a refit saw; order and probabilities follow."""
     X, y = ones_first(20, 60, 5, shift=0.6, seed=9)
-    model = make_pipeline(scaler, LogisticRegression(C=3.0, l1_ratio=1.0, solver="liblinear", tol=1e-10, max_iter=5000))
+    model = make_pipeline(scaler, LogisticRegression(C=3.0, **l1(), solver="liblinear", tol=1e-10, max_iter=5000))
     t = training(model, X, y)
     held, own = hold_out(t), model.decision_function(X)
     for k, (train, test) in enumerate(t.splits()):
@@ -130,7 +131,7 @@ def test_refits_that_are_all_but_certain_have_a_slope():
 def off_target(seed):
     """By how much sensitivity and Brier score miss those of new rows: L1, a strong penalty, few positive rows."""
     X, y = ones_first(60, 240, 8, shift=0.9, seed=seed)
-    model = LogisticRegression(C=0.05, l1_ratio=1.0, solver="liblinear", tol=1e-8).fit(X, y)
+    model = LogisticRegression(C=0.05, **l1(), solver="liblinear", tol=1e-8).fit(X, y)
     new, label = ones_first(4_000, 16_000, 8, shift=0.9, seed=1_000 + seed)
     a, p = fl.analyse(model, X, y), model.predict_proba(new)[:, 1]
     truth = np.mean(p[label == 1] > 0.5), np.mean((p - label) ** 2)
@@ -340,7 +341,7 @@ def test_rows_spread_as_by_one_model_however_little_the_models_agree(noise):
 
 def test_the_answer_says_that_refits_use_no_column_and_no_row_is_an_outlier_for_it():
     X, y = alternating(60, 20, seed=4)
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, l1_ratio=1.0, solver="liblinear"))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=0.1, **l1(), solver="liblinear"))
     found = fl.diagnose(model.fit(X, y), X, y)
     agreement = found.find("agreement")
     assert agreement.severity == "caution"

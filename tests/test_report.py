@@ -34,7 +34,7 @@ from foldless.show.report.methods import written
 from foldless.show.report.parts import Case, rates_part, roc_part
 from foldless.show.validation import DecisionCurveDisplay
 from foldless.words import cleaned, plain, times_in_100
-from sklearn_versions import l1
+from sklearn_versions import VERSION, l1
 
 
 def sample(n=60, p=8, seed=3):
@@ -393,6 +393,7 @@ def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penali
     assert odds["site_c against site_a"] == pytest.approx(np.exp([apart, apart - reach, apart + reach]), rel=1e-4)
 
 
+@pytest.mark.skipif(VERSION < (1, 7), reason="its ColumnTransformer does not pass columns of polars through")
 def test_levels_are_compared_with_a_known_one_and_missing_ones_are_explained():
     rng = np.random.default_rng(3)
     b = np.arange(90) % 2

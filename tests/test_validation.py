@@ -90,7 +90,8 @@ def test_probabilities_and_losses_are_those_of_refits_without_each_row(model):
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_losses_are_those_of_refits_without_each_pair(C):
     X, y = drawn(40)
-    a, model = fl.analyse(LogisticRegression(C=C, **TIGHT).fit(X, y), X, y), LogisticRegression(C=C, **TIGHT)
+    model = LogisticRegression(C=C, solver="newton-cholesky", tol=1e-10)
+    a = fl.analyse(clone(model).fit(X, y), X, y)
     odds = np.full((40, 40), np.nan)
     for i, j in itertools.product(np.flatnonzero(y == 1), np.flatnonzero(y == 0)):
         kept = np.delete(np.arange(40), [i, j])

@@ -166,8 +166,8 @@ PICKLES = (".pkl", ".pickle", ".joblib", ".sav")
 # Types that skops does not vouch for, and which do nothing when they are built.
 HARMLESS = (
     "numpy.dtype",
-    "sklearn.feature_selection._univariate_selection.chi2",
-    "sklearn.feature_selection._univariate_selection.f_classif",
+    *(f"sklearn._loss.{name}" for name in ("link.Interval", "link.LogitLink", "loss.HalfBinomialLoss")),  # boosting
+    *(f"sklearn.feature_selection._univariate_selection.{name}" for name in ("chi2", "f_classif")),
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.model_selection._split.StratifiedKFold",
     "sklearn.tree._tree.Tree",  # after a look at its nodes

@@ -228,8 +228,7 @@ def row_space(K: Floats) -> Design:
     factor, pivots, rank, _ = lapack.dpstrf(K, lower=1)
     if rank == 0:
         raise InputError("all rows of X are the same, so no classifier can tell them apart: check how X was made.")
-    order = pivots - 1
-    lower = np.zeros((len(K), rank))
+    lower, order = np.zeros((len(K), rank)), pivots - 1
     lower[order] = np.tril(factor)[:, :rank]
     return Design(lower, order)
 

@@ -182,8 +182,7 @@ class Placements:
         effects = np.concatenate([w * (v - v.mean()) / v.size for v, w in weighted])
         alone = sum(w**2 * v.var(ddof=1) / v.size for v, w in weighted)
         seen = clustered_square(effects, np.concatenate(self.groups)) / alone if alone > 0 else 0.0
-        worst = self.scarcity / sum(w**2 / v.size for v, w in weighted)
-        return float((shows * seen + worst) / (shows + 1))
+        return float((shows * seen + self.scarcity / sum(w**2 / v.size for v, w in weighted)) / (shows + 1))
 
 
 def statistic_of_placements(placements: Placements, auc: float, noise_share: float) -> SeparationStatistic:

@@ -71,8 +71,7 @@ def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
     if kept <= 0:
         return 1.0
     q = n_features * (1 / n0 + 1 / n1) * kept / delta**2
-    share = 1 - kept * (1 - 2 * q / (2 * q + 1 + np.sqrt(4 * q + 1)))
-    return float(min(share / kept, 1.0))
+    return float(min(1 / kept - (1 - 2 * q / (2 * q + 1 + np.sqrt(4 * q + 1))), 1.0))
 
 
 def separation_of(auc: float) -> float:
