@@ -305,8 +305,8 @@ def answer_of(model: Any, method: str, X: Any) -> Floats:
         raise
     except (TypeError, ValueError) as err:
         raise EstimatorError(f"{name} cannot score X ({_reason(err)}): pass X as given to fit.") from err
-    if not np.all(np.isfinite(found)):
-        raise EstimatorError(f"{name} gave NaN or infinite scores: check X for extreme values, and rescale it.")
+    if not np.all(np.abs(found) < checks.LARGEST):
+        raise EstimatorError(f"{name} gave NaN or enormous scores: check X for extreme values, and rescale it.")
     return found
 
 
