@@ -261,7 +261,7 @@ def _relabelled(member: Any, classes: Any) -> Any:
     """The only member of a OneVsRestClassifier, which knows the two classes as 0 and 1."""
     final, weights = copy(member), getattr(member, "class_weight", None)
     vars(final)["classes_"] = np.asarray(classes)
-    if hasattr(final, "_label_binarizer"):  # where ridge classifiers had their classes before scikit-learn 1.7
+    if hasattr(final, "_label_binarizer"):  # where older ridge classifiers have their classes
         final._label_binarizer = copy(final._label_binarizer)
         final._label_binarizer.classes_ = np.asarray(classes)
     if isinstance(weights, dict):
