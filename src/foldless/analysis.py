@@ -49,9 +49,11 @@ class Analysis(Computation):
         The other arguments of `analyse`.
     """
 
-    def refitted(self) -> Analysis:
-        """The same question, to be answered by refits."""
-        return replace(self, options=replace(self.options, method="refit"))
+    def by(self, method: str) -> Analysis:
+        """The same question, answered by another method; the classifier is not taken apart again."""
+        other = replace(self, options=replace(self.options, method=method))
+        vars(other).update({name: found for name, found in vars(self).items() if name in ("view", "training")})
+        return other
 
     @cached_property
     def _answers(self) -> OfTwoClasses | OfSeveralClasses:

@@ -227,6 +227,11 @@ def group_codes(groups: Any, n_rows: int) -> Ints:
     return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
 
 
+def rows_of_groups(codes: Ints) -> list[Ints]:
+    """Rows of group 0, of group 1, and so on."""
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+
+
 def as_groups(groups: Any, classes: Bools | Ints, *, fewest: int) -> Ints:
     """Group codes; each class, given for every row, must occur in at least `fewest` groups."""
     codes = group_codes(groups, classes.size)

@@ -37,6 +37,11 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
+def reason(err: Exception) -> str:
+    """What an exception of other code says, on one line; a search lists the traceback of every fit, hence the cut."""
+    return cut(one_line(str(err)), 400) or type(err).__name__
+
+
 def cleaned(text: str) -> str:
     """Text on one line for a page, unsafe characters replaced by U+FFFD.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from foldless.baselines.estimate import AUCEstimate, rank_auc
 from foldless.baselines.scores import Progress, Rows, Sample, as_count, as_sample, random_source, run_all
-from foldless.checks import Floats
+from foldless.checks import Floats, rows_of_groups
 from foldless.errors import InputError
 
 NO_INFORMATION = 0.5
@@ -137,7 +137,7 @@ def loo_auc(
     sample = as_sample(estimator, X, y, pos_label, sample_weight)
     codes = sample.group_codes(groups)
     _trainable(sample, codes, np.arange(codes.max() + 1)[:, None])
-    tasks = [(np.array([g]), rows) for g, rows in enumerate(_parts(codes))]
+    tasks = [(np.array([g]), rows) for g, rows in enumerate(rows_of_groups(codes))]
     scores = np.empty(sample.size)
     held_out = run_all(partial(_scores_without, sample, codes), tasks, n_jobs, progress)
     for (_, rows), values in zip(tasks, held_out, strict=True):
@@ -191,7 +191,7 @@ def leave_pair_out_auc(
     pairs = _pairs(sample, None if max_pairs is None else as_count(max_pairs, "max_pairs", 1), random_state)
     keys, owner = np.unique(np.sort(codes[pairs], axis=1), axis=0, return_inverse=True)
     _trainable(sample, codes, keys)
-    tasks = [(key, pairs[part]) for key, part in zip(keys, _parts(owner.ravel()), strict=True)]
+    tasks = [(key, pairs[part]) for key, part in zip(keys, rows_of_groups(owner.ravel()), strict=True)]
     wins = np.concatenate(run_all(partial(_wins, sample, codes), tasks, n_jobs, progress))
     details = {"n_pairs": len(pairs), "n_refits": len(tasks)}
     reason = "its pairs share rows and models, so they are not a sample of independent values"
@@ -206,11 +206,6 @@ def _pairs(sample: Sample, max_pairs: int | None, random_state: Any) -> Rows:
     if max_pairs is not None and max_pairs < total:
         chosen = np.sort(random_source(random_state).choice(total, max_pairs, replace=False))
     return np.column_stack([positive[chosen // negative.size], negative[chosen % negative.size]])
-
-
-def _parts(codes: Rows) -> list[Rows]:
-    """Positions of code 0, of code 1, and so on."""
-    return np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
 
 
 def _scores_without(sample: Sample, codes: Rows, left_out: Rows, rows: Rows) -> Floats:

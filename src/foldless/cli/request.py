@@ -250,7 +250,7 @@ def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
     except FoldlessError:
         raise
     except (ValueError, np.linalg.LinAlgError) as err:
-        raise InputError(f"the {what} could not be fitted: {words.one_line(str(err))}") from err
+        raise InputError(f"the {what} could not be fitted: {words.reason(err)}") from err
 
 
 def read(ctx: click.Context, options: CommandOptions, model_file: Path | None) -> Request:

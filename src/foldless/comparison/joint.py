@@ -224,7 +224,7 @@ def _by_one_method(analyses: Mapping[str, Analysis]) -> dict[str, Analysis]:
     if not any(each.by_refits for each in analyses.values()):
         return dict(analyses)
     return {
-        name: each if each.by_refits or each.options.method != "auto" else each.refitted()
+        name: each if each.by_refits or each.options.method != "auto" else each.by("refit")
         for name, each in analyses.items()
     }
 

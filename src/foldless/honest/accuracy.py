@@ -26,7 +26,7 @@ from foldless.honest.classes import MAX_ENTRIES, ClassScores
 from foldless.honest.pairs import SEED
 
 FOR_NOISE = 200  # rows on whose pairs the training noise is measured
-TINY, FAR = float(np.finfo(float).tiny), 1e100  # the square of the last is finite
+TINY, HUGE = float(np.finfo(float).tiny), 1e100  # the square of the last is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def _noise(honest: ClassScores, k: int) -> float:
     moves = without[own, each] - without[rival, each] - (alone[own, each] - alone[rival, each])[:, None]
     moves[each, each] = 0.0
     sd = np.maximum(np.sqrt(np.sum(moves**2, axis=1) * (N - 1) / (rows.size - 1)), TINY)
-    return _symmetric(own, rival, K) * _uncertain(np.clip((at_own - scores[rival, each]) / sd, -FAR, FAR))
+    return _symmetric(own, rival, K) * _uncertain(np.clip((at_own - scores[rival, each]) / sd, -HUGE, HUGE))
 
 
 def _uncertain(x: Floats) -> float:

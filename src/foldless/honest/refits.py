@@ -150,7 +150,7 @@ def as_rows(X: Any, n: int) -> Any:
         checks.same_length(_num_samples(X), n)
         return indexable(X)[0]
     except TypeError as err:
-        raise InputError(f"X must be a table of rows: {_reason(err)}") from err
+        raise InputError(f"X must be a table of rows: {words.reason(err)}") from err
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +251,8 @@ def refuse_unfit(estimator: Any, several: bool = False) -> None:
     except NotFittedError as err:
         raise EstimatorError(f"this {name} is not fitted: call fit(X, y) first.") from err
     except Exception as err:  # clone calls the constructor of any step, which may do anything
-        reason = words.one_line(str(err))
         raise EstimatorError(
-            f"this {name} cannot be cloned, so it cannot be refitted ({reason}): pass held-out scores to "
+            f"this {name} cannot be cloned, so it cannot be refitted ({words.reason(err)}): pass held-out scores to "
             f"auc_posterior_from_scores."
         ) from err
     if len(classes_of(estimator)) != 2 and not several:
@@ -304,7 +303,7 @@ def answer_of(model: Any, method: str, X: Any) -> Floats:
     except EstimatorError:
         raise
     except (TypeError, ValueError) as err:
-        raise EstimatorError(f"{name} cannot score X ({_reason(err)}): pass X as given to fit.") from err
+        raise EstimatorError(f"{name} cannot score X ({words.reason(err)}): pass X as given to fit.") from err
     if not np.all(np.abs(found) < checks.LARGEST):
         raise EstimatorError(f"{name} gave NaN or enormous scores: check X for extreme values, and rescale it.")
     return found
@@ -370,12 +369,8 @@ def _refitted(training: Refittable, seed: int, train: Ints) -> Any:
     try:
         return model.fit(_safe_indexing(training.table, train), training.y[train], **extra)
     except Exception as err:  # an estimator may raise anything on a subset of the rows
-        rows = f"{train.size} of the {training.y.size} rows"
-        raise EstimatorError(f"{type(model).__name__} could not be fitted again, on {rows}: {_reason(err)}") from err
-
-
-def _reason(err: Exception) -> str:
-    return words.cut(words.one_line(str(err)), 400) or type(err).__name__  # a search has the traceback of every fit
+        what = f"{type(model).__name__} could not be fitted again, on {train.size} of the {training.y.size} rows"
+        raise EstimatorError(f"{what}: {words.reason(err)}") from err
 
 
 def on_refits(training: Refittable, found: HeldOut | RefittedRows, warned: tuple[str, ...]) -> tuple[str, ...]:

@@ -240,7 +240,7 @@ class Task:
         try:
             fitted = clone(self.model).fit(table, self.y)
         except Exception as err:
-            raise EstimatorError(f"{type(self.model).__name__} cannot be fitted ({words.one_line(str(err))}).") from err
+            raise EstimatorError(f"{type(self.model).__name__} cannot be fitted ({words.reason(err)}).") from err
         return analysed(fitted, table, self.y, self.options, closed_form=True)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from foldless import words
-from foldless.checks import group_codes, label_vector
+from foldless.checks import group_codes, label_vector, rows_of_groups
 from foldless.errors import InputError
 from foldless.honest.design import Bools, Ints
 
@@ -63,7 +63,7 @@ class Relabelling:
     @cached_property
     def units(self) -> tuple[Ints, ...]:
         """Rows of each group."""
-        return tuple(np.split(np.argsort(self.codes, kind="stable"), np.cumsum(np.bincount(self.codes))[:-1]))
+        return tuple(rows_of_groups(self.codes))
 
     def count(self) -> int:
         """How many distinct relabellings there are, the observed one included."""

@@ -70,7 +70,7 @@ class Study:
         found = analysed(fitted, self.X, self.y, options)
         free = options.method == "auto" and not (self.several_classes or found.only_refits)
         known = free and describe(found.view, options.sample_weight) is not None
-        return replace(found, options=replace(options, method="loo")) if known else found
+        return found.by("loo") if known else found
 
     def judged(self, analysis: Analysis) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
         """The posterior that a candidate is judged by, and the shares of the rows in it."""

@@ -18,7 +18,7 @@ from foldless.files import refuse_unwritable, write_atomically
 from foldless.show.report import compared, data, manuscript, methods, page, parts, risks
 from foldless.show.report.parts import Case, Part
 from foldless.tables import refuse_stream
-from foldless.words import plain
+from foldless.words import one_line, plain
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -241,7 +241,7 @@ def _sentences(notes: Any) -> list[str]:
 def _made(case: Case, progress: Progress | None) -> tuple[dict[str, Part], list[str]]:
     """All parts, and the warnings (of the analysis and of clones) that do not appear in their texts."""
     made: dict[str, Part] = {}
-    doubts = {_one_line(warning): _one_line(warning) for warning in case.analysis.warnings}
+    doubts = {text: text for text in map(one_line, map(str, case.analysis.warnings))}
     for chapter in CHAPTERS:
         if progress is not None:
             progress(chapter.what)
@@ -264,17 +264,13 @@ def _part(chapter: Chapter, case: Case) -> tuple[Part, list[str]]:
         warnings.simplefilter("always")
         part = chapter.make(case)
     doubts = (w for w in caught if not issubclass(w.category, DeprecationWarning | FutureWarning))
-    return part, [_one_line(warning.message) for warning in doubts]
-
-
-def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())
+    return part, [one_line(str(warning.message)) for warning in doubts]
 
 
 def _texts(content: Any) -> Iterator[str]:
     """All texts in the content of a part."""
     if isinstance(content, str):
-        yield _one_line(content)
+        yield one_line(content)
     elif isinstance(content, dict | list | tuple):
         for item in content.values() if isinstance(content, dict) else content:
             yield from _texts(item)
