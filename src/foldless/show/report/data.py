@@ -150,7 +150,7 @@ def _contrasts(case: Case, Z: Floats) -> tuple[Floats, list[str], Floats]:
     steps = steps_before_y(case.analysis.estimator)
     names, table = _carried(case.names, case.analysis.X, steps, Z.shape[1]), as_table(case.analysis.X)
     given = case.names or [_numbered(k) for k in range(table.shape[1])]
-    lines = np.array([_line_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)])
+    lines = np.array([_line_of(table, given, name, z) for name, z in zip(names, Z.T, strict=True)], dtype=np.float64)
     units, start = np.diag(lines[:, 0]), lines[:, 1]
     labels = [shortened(name.rpartition("__")[2]) for name in names]
     groups = [group for group in _levels(steps) if _is_one_hot(Z[:, group[0] : group[-1] + 1])]
