@@ -31,8 +31,8 @@ def within(value: Any, low: float, high: float, what: str) -> None:
 
 
 def ordered(values: Any, what: str) -> None:
-    """No value below the one before it."""
-    must(np.all(np.diff(np.asarray(values, dtype=float)) >= -SLACK), f"{what} is not in order: {values!r}")
+    """No value, or row of values, below the one before it."""
+    must(np.all(np.diff(np.asarray(values, dtype=float), axis=0) >= -SLACK), f"{what} is not in order: {values!r}")
 
 
 def printable(answer: Any, summary: Any) -> None:

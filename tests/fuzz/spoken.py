@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -11,8 +12,10 @@ from fuzz.answers import must, ordered, within
 # A residual relative to a penalty of nothing is infinite, and may say so.
 NO_NUMBER = re.compile(r"(?<![\w'-])(?<!residual )(nan|[+-]?inf)(?![\w'-])", re.IGNORECASE)
 RATES = ("auc", "low", "high", "mean", "prob_above_chance", "prob_best", "prob_a_better", "prob_b_better", "prob_rope")
-OTHERS = ("confusion", "per_100", "figures")  # counts of rows, and measures of any kind
-DIFFERENCES = ("first_two",)  # of AUCs: from -1 to 1
+OTHERS = ("confusion", "figures")  # counts of rows, and measures of any kind
+# What is no rate: differences of AUCs, correlations, counts of a hundred rows, odds, benefits less harms.
+BOUNDS = {"first_two": (-1.0, 1.0), "mcc": (-1.0, 1.0), "per_100": (0.0, 100.0), "odds": (0.0, math.inf)}
+BOUNDS |= dict.fromkeys(("slope", "intercept", "decision"), (-math.inf, math.inf)) | {"oe": (0.0, math.inf)}
 MAYBE = ("candidates",)  # those that could not be judged have no figures
 
 
@@ -46,21 +49,21 @@ def answer(result: Any) -> None:
         must(not NO_NUMBER.search(result.stdout), f"no number: {result.stdout}")
 
 
-def figures(found: Any, low: float = 0.0, maybe: bool = False, where: str = "") -> None:
+def figures(found: Any, bounds: tuple[float, float] = (0.0, 1.0), maybe: bool = False, where: str = "") -> None:
     """Rates inside their bounds and intervals in order, wherever they are in the answer."""
     if isinstance(found, list):
         for item in found:
-            figures(item, low, maybe, where)
+            figures(item, bounds, maybe, where)
     if not isinstance(found, dict):
         return
     for name in RATES:
         if name in found and not isinstance(found[name], dict | list):
             must(found[name] is not None or maybe, f"{where}{name} is null")
             if found[name] is not None:
-                within(found[name], low, 1, f"{where}{name}")
+                within(found[name], *bounds, f"{where}{name}")
     if None not in (found.get("low"), found.get("high")):
         ordered([found["low"], found["high"]], f"interval {where}")
     for name, item in found.items():
         if name in OTHERS:
             continue
-        figures(item, -1.0 if name in DIFFERENCES else low, maybe or name in MAYBE, f"{where}{name}.")
+        figures(item, BOUNDS.get(name, bounds), maybe or name in MAYBE, f"{where}{name}.")
