@@ -349,8 +349,9 @@ def test_average_precision_is_that_of_a_large_sample(delta, ratio, share):
     shift, spread = delta * np.sqrt((1 + ratio**2) / 2) / ratio, 1 / ratio
     scores = np.where(y, shift + spread * rng.standard_normal(y.size), rng.standard_normal(y.size))
     curves = certain(delta, ratio)
-    found = average_precision(curves, (np.array([share]), np.ones(1)), 0.0)
-    assert found.mean == pytest.approx(metrics.average_precision_score(y, scores), abs=4e-3)
+    found = average_precision(curves, (np.array([share]), np.ones(1)), (y, scores, np.ones(y.size)), 0.0)
+    assert found.apparent == pytest.approx(metrics.average_precision_score(y, scores))
+    assert found.mean == pytest.approx(found.apparent, abs=4e-3)
     precision, recall, _ = metrics.precision_recall_curve(y, scores)
     at = np.array([0.3, 0.6, 0.9])
     expected = np.interp(at, recall[::-1], precision[::-1])
@@ -368,8 +369,39 @@ def test_precision_is_that_of_a_separation_around_the_one_of_the_mean_auc():
     assert moved.expect(moved.points) == pytest.approx(np.sqrt(2) * ndtri(a.auc.mean))
     assert effect.expect(effect.points) > moved.expect(moved.points) + 0.02
     np.testing.assert_allclose(moved.density, effect.density)
-    flattered = average_precision(replace(curves, effect=effect), known, 0.0).mean
-    assert average_precision(curves, known, 0.0).mean < flattered - 0.005
+    rows = a.measures().rows
+    sample = rows.positive, rows.own, rows.weights
+    flattered = average_precision(replace(curves, effect=effect), known, sample, 0.0).mean
+    assert average_precision(curves, known, sample, 0.0).mean < flattered - 0.005
+
+
+@pytest.mark.parametrize("digits", [0, 9])
+def test_average_precision_follows_the_shape_of_the_scores_and_their_ties(digits):
+    """Where the curve has the sample's AUC and the sample is trusted, it is the sample's own, weighted or not."""
+    rng = np.random.default_rng(2)
+    y = np.arange(500) % 5 == 0
+    scores, weights = np.round(np.exp(rng.normal(size=y.size) + y), digits), np.where(y, 3.0, 1.0)
+    curves = certain(np.sqrt(2) * ndtri(metrics.roc_auc_score(y, scores)), 1.0)
+    share = weights[y].sum() / weights.sum()
+    found = average_precision(curves, (np.array([share]), np.ones(1)), (y, scores, weights), 1.0)
+    wanted = metrics.average_precision_score(y, scores, sample_weight=weights)
+    assert found.mean == pytest.approx(wanted, abs=1e-6)
+    assert (
+        abs(average_precision(curves, (np.array([share]), np.ones(1)), (y, scores, weights), 0.0).mean - wanted) > 0.01
+    )
+
+
+def test_average_precision_of_counts():
+    """Most rows share their score with others: without a correction the intervals hold none of these truths."""
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = np.arange(104_000) % 4 == 0
+        X = np.floor(np.exp(0.8 * rng.normal(size=(y.size, 1)) + y[:, None] - 0.2))
+        model = LogisticRegression().fit(X[:4000], y[:4000])
+        low, high = fl.analyse(model, X[:4000], y[:4000]).average_precision.interval(0.9)
+        held.append(low <= metrics.average_precision_score(y[4000:], X[4000:, 0]) <= high)
+    assert np.mean(held) >= 0.75
 
 
 def test_distances_from_the_curve_have_the_quantiles_of_numpy():

@@ -17,6 +17,9 @@ from foldless.results.measure import Measure
 
 MOST_STEPS = 2000
 SPREAD = 0.2  # of the log of beta, before the rows are seen
+EPS = float(np.finfo(float).eps)
+Sample = tuple[Bools, Floats, Floats]  # which rows are positive, their scores and weights
+Nodes = tuple[Floats, Floats]  # and their weights
 FAR = 40.0  # standard normal quantiles beyond which a rate is 0 or 1
 
 
@@ -250,26 +253,43 @@ class PrecisionRecall:
         return f"PrecisionRecall(precision at recall 0.8: {self.mean(0.8):.3f} [{low:.3f}, {high:.3f}])"
 
 
-def _rates(curves: BinormalCurves, u: Floats) -> tuple[Floats, Floats]:
-    """False positive rates at each recall under each (delta, beta), and the weights of these."""
-    p, weights = unit_rule(NODES)
-    shift = np.multiply.outer(curves.effect.ppf(p), curves._stretch)
-    rates = ndtr((ndtri(u)[:, None, None] - shift) / curves.beta)
+def _rates(curves: BinormalCurves, u: Floats, known: float | None = None) -> Nodes:
+    """False positive rates at each recall under each (delta, beta), and the weights of these; delta may be known."""
+    p, weights = unit_rule(NODES if known is None else 1)
+    deltas = curves.effect.ppf(p) if known is None else np.array([known])
+    rates = ndtr((ndtri(u)[:, None, None] - np.multiply.outer(deltas, curves._stretch)) / curves.beta)
     return rates.reshape(u.size, -1), np.multiply.outer(weights, curves.weights).ravel()
 
 
-def apparent_precision(positive: Bools, scores: Floats, weights: Floats) -> float:
-    """The average precision of the rows themselves: precision at each score, weighted by the recall that it adds."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.append(np.diff(scores[order]) != 0, True)  # of each run of equal scores
-    hits, alarms = (np.cumsum(w[order])[last] for w in (weights * positive, weights))
-    return float(np.diff(hits, prepend=0.0) @ (hits / alarms) / hits[-1])
+def average_precision(curves: BinormalCurves, prevalences: Nodes, sample: Sample, kept: float) -> Measure:
+    """The area under the precision-recall curve; equal scores are one step, as in scikit-learn.
 
-
-def average_precision(curves: BinormalCurves, prevalences: tuple[Floats, Floats], apparent: float) -> Measure:
-    """The area under the precision-recall curve; `prevalences` are nodes and weights."""
-    u, recall_weights = unit_rule(NODES)
-    (shares, share_weights), (rates, weights) = prevalences, _rates(curves, u)
-    by_recall = rates / u[:, None]
-    areas = [recall_weights @ (1 / (1 + (1 - share) / share * by_recall)) for share in shares]
+    What ties and the shape of the scores add to the area of the binormal law is seen in the sample, at its own AUC;
+    `kept` of that is expected of new rows.
+    """
+    (shares, share_weights), (rates, weights) = prevalences, _rates(curves, unit_rule(NODES)[0])
+    apparent, added = _apparent(curves, sample)
+    areas = [np.clip(_area(rates, share) + kept * added, 0.0, 1.0) for share in shares]
     return Measure.of("average precision", areas, np.multiply.outer(share_weights, weights), apparent)
+
+
+def _area(rates: Floats, share: float) -> Floats:
+    """The area of each column of false positive rates, (NODES, ...), where `share` of the rows are positive."""
+    u, weights = unit_rule(NODES)
+    return np.asarray(weights @ (1 / (1 + (1 - share) / share * rates / u[:, None])))
+
+
+def _apparent(curves: BinormalCurves, sample: Sample) -> tuple[float, float]:
+    """The area of the sample itself, and how much more it is than that of the binormal law with the same AUC."""
+    hits, rows = _counted(*sample)
+    apparent, false = float(np.diff(hits, prepend=0.0) @ (hits / rows) / hits[-1]), rows - hits
+    auc = float(np.diff(false, prepend=0.0) @ (hits + np.append(0.0, hits[:-1])) / (2 * hits[-1] * false[-1]))
+    rates, weights = _rates(curves, unit_rule(NODES)[0], float(effect_of(min(max(auc, EPS), 1 - EPS), SQRT2)))
+    return apparent, apparent - float(_area(rates, float(hits[-1] / rows[-1])) @ weights)
+
+
+def _counted(positive: Bools, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Weight of the positive rows, and of all rows, down to the end of each run of equal scores."""
+    order = np.argsort(-scores, kind="stable")
+    last = np.append(np.diff(scores[order]) != 0, True)
+    return np.cumsum((weights * positive)[order])[last], np.cumsum(weights[order])[last]
