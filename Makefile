@@ -39,7 +39,7 @@ fuzz: $(STAMP)
 truth: $(STAMP)
 	$(BIN)/foldless benchmark truth --situations 20000 --jobs 2 --resume --out out/truth
 
-# Every page of results/ whose answers have changed; needs FOLDLESS_DATA. Resumable: run it again.
+# Every page of results/ whose answers have changed, truth.md apart; needs FOLDLESS_DATA. Resumable: run it again.
 evidence: $(STAMP)
 	$(BIN)/python -m foldless_studies.evidence
 

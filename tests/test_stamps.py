@@ -14,7 +14,7 @@ RESULTS = ROOT / "results"
 
 
 # Pages which `make evidence` has still to make: a page that is made leaves this list.
-NOT_YET: set[str] = set()
+NOT_YET: set[str] = {"validation", "truth"}
 
 
 def made_or_awaited(page):
@@ -39,6 +39,7 @@ def answers(monkeypatch):
 def test_a_stamp_tells_which_answers_have_changed(answers):
     page = f"# Title\n\ntext\n\n{stamps.stamp(['auc', 'plan'], ROOT)}"
     assert stamps.changed(page) == []
+    assert stamps.changed(page, ["auc", "classes"]) == ["classes"]
     answers["auc"] = (0.8, 0.90001)  # rounding
     assert stamps.changed(page) == []
     answers["auc"] = (0.8, 0.91)

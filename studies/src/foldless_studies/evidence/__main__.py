@@ -2,7 +2,8 @@
 
 A page whose stamp is of today's answers is left alone (`--all` makes it again), so that a run which was stopped goes on
 where it was; the long studies among them keep every finished sample. `--check` only says which pages are out of date.
-Most pages are made two at a time; those that measure time come last, one by one.
+Most pages are made two at a time; those that need the machine for themselves come last, one by one. The fuzzer for
+truth takes as long as all others together, and is run only if it is named: `make truth`.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ SIZES = ("--sizes", "40,80")
 
 @dataclass(frozen=True)
 class Page(ABC):
-    """A page of `results/`, the questions that it rests on, and whether it measures time."""
+    """A page of `results/`, and the questions that it rests on.
+
+    `alone`: made while nothing else runs, as it measures time or keeps all cores busy. `long`: only if named.
+    """
 
     name: str
     rests_on: tuple[str, ...]
-    timed: bool = field(default=False, kw_only=True)
+    alone: bool = field(default=False, kw_only=True)
+    long: bool = field(default=False, kw_only=True)
 
     @property
     def path(self) -> str:
@@ -65,6 +70,7 @@ class Study(Page):
     variants: tuple[tuple[str, ...], ...] = ((),)
     picture: bool = False
     summary: str = "summary.md"  # what the command writes
+    options: tuple[str, ...] = ()  # without effect on the figures
 
     def text(self, file: Path, kept: Path) -> str:
         commands = [(*self.arguments, *variant) for variant in self.variants]
@@ -77,7 +83,7 @@ class Study(Page):
 
     def _part(self, variant: tuple[str, ...], folder: Path) -> str:
         words = [os.path.expandvars(word) for word in (*self.arguments, *variant)]
-        _output(*FOLDLESS, "benchmark", *words, "--out", str(folder), "--resume")
+        _output(*FOLDLESS, "benchmark", *words, *self.options, "--out", str(folder), "--resume")
         body = (folder / self.summary).read_text(encoding="utf-8").split("\n", 1)[1].strip()
         return f"## {' '.join(variant)}\n\n{body.replace(chr(10) + '## ', chr(10) + '### ')}" if variant else body
 
@@ -145,10 +151,13 @@ PAGES: tuple[Page, ...] = (
     ),
     Study(
         "truth",
-        ("auc", "in-sample", "refit", "compare", "classes", "search", "findings"),
+        ("auc", "refit", "compare", "classes", "search", "measures", "permutation", "findings"),
         "Where the answers miss the truth",
         "The fuzzer for truth.",
         ("truth", "--situations", "20000", "--seed", "2"),
+        options=("--jobs", "2"),
+        alone=True,
+        long=True,
     ),
     Paper(
         "paper/README",
@@ -158,18 +167,18 @@ PAGES: tuple[Page, ...] = (
     ),
     Printed("compare", ("compare",)),
     Printed("few_rows", ("auc",)),
-    Printed("sparse", ("refit",), timed=True),
+    Printed("sparse", ("refit",), alone=True),
     Printed("given_scores", ("scores",)),
     Printed("validation", ("measures",)),
     Printed("multiclass", ("classes",)),
     Printed("plan", ("auc", "plan")),
     Printed("diagnose", ("findings",), ("50",)),
     Printed("optimism", ("in-sample",)),
-    Printed("search", ("search",), timed=True),
-    Printed("tuning", ("search",), timed=True),
-    Printed("permutation", ("permutation",), timed=True),
-    Printed("shapes", ("auc",), timed=True),
-    Printed("memory", ("auc", "in-sample"), timed=True),
+    Printed("search", ("search",)),
+    Printed("tuning", ("search",)),
+    Printed("permutation", ("permutation",)),
+    Printed("shapes", ("auc",), alone=True),
+    Printed("memory", ("auc", "in-sample"), alone=True),
     Study(
         "speed/speed",
         ("auc", "in-sample", "compare"),
@@ -177,7 +186,7 @@ PAGES: tuple[Page, ...] = (
         "",
         ("speed", "--data", f"${VARIABLE}"),
         summary="speed.md",
-        timed=True,
+        alone=True,
     ),
 )
 BY_NAME = {page.name: page for page in PAGES}
@@ -196,7 +205,7 @@ def state(page: Page, results: Path) -> str:
     file = results / page.path
     if not file.is_file():
         return "missing"
-    found = changed(file.read_text(encoding="utf-8"))
+    found = changed(file.read_text(encoding="utf-8"), page.rests_on)
     if found is None:
         return "without a stamp"
     return f"other answers now: {', '.join(found)}" if found else "up to date"
@@ -212,18 +221,18 @@ def make(page: Page, results: Path, kept: Path) -> None:
 
 
 def make_all(pages: Sequence[Page], results: Path, kept: Path, jobs: int) -> None:
-    """Make these pages, those that measure time after the others and alone."""
+    """Make these pages, those that need the machine for themselves after the others."""
     with ThreadPoolExecutor(jobs) as workers:
-        list(workers.map(lambda page: make(page, results, kept), [page for page in pages if not page.timed]))
+        list(workers.map(lambda page: make(page, results, kept), [page for page in pages if not page.alone]))
     for page in pages:
-        if page.timed:
+        if page.alone:
             make(page, results, kept)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make what is out of date, or say what is."""
     parser = argparse.ArgumentParser(prog="python -m foldless_studies.evidence", description=__doc__)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(BY_NAME)}; default: all")
+    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(BY_NAME)}; default: all but truth")
     parser.add_argument("--check", action="store_true", help="say which pages are out of date; exit code 1 if any is")
     parser.add_argument("--all", action="store_true", help="also pages that are up to date")
     parser.add_argument("--jobs", type=int, default=2, help="pages made at a time (default 2)")
@@ -233,7 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(chosen.pages) - set(BY_NAME))
     if unknown:
         parser.error(f"unknown page {unknown[0]!r}: choose from {', '.join(BY_NAME)}")
-    pages = [BY_NAME[name] for name in chosen.pages or BY_NAME]
+    pages = [BY_NAME[name] for name in chosen.pages] or [page for page in PAGES if chosen.check or not page.long]
     states = {page.name: state(page, chosen.results) for page in pages}
     for name, why in states.items():
         print(f"{name}: {why}", flush=True)

@@ -150,13 +150,14 @@ def _git(root: Path, *words: str) -> str:
         return ""
 
 
-def changed(page: str) -> list[str] | None:
-    """The questions of a page's stamp that are answered differently now; None without a stamp."""
+def changed(page: str, rests_on: Sequence[str] = ()) -> list[str] | None:
+    """The questions that are answered differently now, or that the stamp does not have; None without a stamp."""
     found = re.search(rf"^{BEGIN} .*: (.*)\.$", page, re.MULTILINE)
     if found is None:
         return None
     then = {name: tuple(map(float, values)) for name, *values in (part.split() for part in found[1].split("; "))}
-    return [name for name, values in then.items() if name not in QUESTIONS or not _same(values, answer(name))]
+    other = [name for name, values in then.items() if name not in QUESTIONS or not _same(values, answer(name))]
+    return other + [name for name in rests_on if name not in then]
 
 
 def _same(then: tuple[float, ...], now: tuple[float, ...]) -> bool:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 import foldless as fl
 from foldless_studies import runs
-from foldless_studies.sampling import Labels, source
-from foldless_studies.truth.situations import Data, Levels, Situation
+from foldless_studies.sampling import Floats, Labels, source
+from foldless_studies.truth.situations import RISKS, Data, Levels, Situation
 
 LEVEL = 0.9
 # A rate of 0 or 1, or an AUC of 1, lies outside every central interval: an end this close to it reaches it.
 EDGE, AUC_EDGE = 0.005, 0.001
-STRENGTHS = {"weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
+NEAR = 1e-6  # numbers that are no estimates, as the net benefit of treating everyone, are equal to rounding
+THRESHOLD = 0.2  # of the net benefit
+STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
 KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
 
@@ -71,9 +75,12 @@ def pipeline_of(levels: Levels, p: int) -> Any:
     from sklearn.feature_selection import SelectKBest
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler, StandardScaler
+    from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
-    steps: list[Any] = [SimpleImputer()] if levels["structure"] == "gaps" else []
+    named = levels["cells"] == "categories"
+    steps: list[Any] = [SimpleImputer(strategy="most_frequent" if named else "mean")]
+    steps = steps if levels["structure"] == "gaps" else []
+    steps += [OneHotEncoder(handle_unknown="ignore", sparse_output=False)] if named else []
     steps += {"scaler": [StandardScaler()], "minmax": [MinMaxScaler()]}.get(levels["pipeline"], [])
     if levels["pipeline"] == "pca" and p > 5:
         steps += [StandardScaler(), PCA(5)]
@@ -84,17 +91,27 @@ def pipeline_of(levels: Levels, p: int) -> Any:
 
 def _classifier(family: str, C: float) -> Any:
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression, RidgeClassifier
-    from sklearn.svm import LinearSVC
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.svm import SVC, LinearSVC
 
     if family == "ridge":
         return RidgeClassifier(alpha=1 / C)
     if family == "svm":
-        return LinearSVC(C=C, max_iter=10_000)
+        return LinearSVC(C=C, max_iter=10_000, random_state=0)
     if family == "lda":
         return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=min(0.9, 0.1 / C**0.5))
     if family == "l1":
-        return LogisticRegression(C=max(C, 0.1), l1_ratio=1.0, solver="liblinear")
+        return LogisticRegression(C=max(C, 0.1), l1_ratio=1.0, solver="liblinear", random_state=0)
+    if family == "elastic net":
+        return LogisticRegression(C=max(C, 0.1), l1_ratio=0.5, solver="saga", max_iter=2_000, random_state=0)
+    if family == "hinge":
+        return SVC(kernel="linear", C=min(C, 1.0))  # libsvm takes minutes for more on noise
+    if family == "forest":
+        return RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+    if family == "bayes":
+        return GaussianNB()
     return LogisticRegression(C=C, max_iter=1_000)
 
 
@@ -114,11 +131,17 @@ class Test:
         step, parts = max(100, CHUNK // self.data.X.shape[1]), []
         for at in range(0, self.y.size, step):
             X = self.data.rows(self.y[at : at + step], self.rng)
-            parts.append([model.decision_function(X) for model in models])
+            parts.append([_decision(model, X) for model in models])
         return [np.concatenate(each) for each in zip(*parts, strict=True)]
 
     def auc(self, scores: Any) -> float:
         return float(fl.baselines.delong(self.y, scores))
+
+
+def _decision(model: Any, X: Floats) -> Floats:
+    """What the model decides by: positive where it predicts the last of two classes."""
+    ask = getattr(model, "decision_function", None)
+    return np.asarray(model.predict_proba(X)[:, 1] - 0.5 if ask is None else ask(X))
 
 
 def _truly(data: Data, test: Test, model: Any) -> float:
@@ -144,13 +167,19 @@ def _on_auc(post: fl.AUCPosterior, truth: float, doubts: tuple[str, ...], noise:
     return Asked(low, high, truth, bool(low > 0.5) if noise else None, doubts)
 
 
+def _analysed(model: Any, data: Data) -> fl.Analysis:
+    """The analysis that `analyse` chooses, or refits where it leaves the choice to the user."""
+    linear = hasattr(model[-1], "coef_")
+    return fl.analyse(model, data.X, data.y, groups=data.groups, method="auto" if linear else "refit")
+
+
 def _auc(model: Any, data: Data, test: Test) -> Asked:
-    a = fl.analyse(model, data.X, data.y, groups=data.groups)
+    a = _analysed(model, data)
     return _on_auc(a.auc, _truly(data, test, model), _doubts(a), _is_noise(data))
 
 
 def _error(model: Any, data: Data, test: Test) -> Asked:
-    a = fl.analyse(model, data.X, data.y, groups=data.groups)
+    a = _analysed(model, data)
     post: Any = a.error()
     (scores,) = test.scores(model)
     low, high = post.sensitivity.interval(LEVEL)
@@ -158,22 +187,54 @@ def _error(model: Any, data: Data, test: Test) -> Asked:
     return Asked(low, high, float(np.mean(scores[test.y == 1] > 0)), None, _doubts(a))
 
 
-def _brier(model: Any, data: Data, test: Test) -> Asked:
-    a = fl.analyse(model, data.X, data.y, groups=data.groups)
-    low, high = a.brier.interval(LEVEL)
-    (scores,) = test.scores(model)
-    # Logistic regression and LDA both turn decision values into probabilities by the logistic function.
-    squared = (1 / (1 + np.exp(-scores)) - test.y) ** 2
+def _risk(measure: str, model: Any, data: Data, test: Test) -> Asked:
+    """A measure of probabilities, at the share of positive rows that the sample has."""
+    a = _analysed(model, data)
+    asked: dict[str, Callable[[], Any]] = {
+        "brier": lambda: a.brier,
+        "slope": lambda: a.calibration.slope,
+        "precision": lambda: a.average_precision,
+        "net benefit": lambda: a.net_benefit([THRESHOLD]),
+    }
+    low, high = (float(np.squeeze(end)) for end in asked[measure]().interval(LEVEL))
+    (scores,) = test.scores(model)  # of these families, all log-odds
     share = float(np.mean(data.y))
-    truth = (1 - share) * float(squared[test.y == 0].mean()) + share * float(squared[test.y == 1].mean())
-    return Asked(low, high, truth, None, _doubts(a))
+    weight = np.where(test.y == 1, share, 1 - share)
+    truth = TRUE_RISKS[measure](test.y, scores, weight / weight.sum())
+    return Asked(low - NEAR, high + NEAR, truth, None, _doubts(a))
+
+
+def _brier(y: Labels, scores: Floats, weight: Floats) -> float:
+    return float(weight @ (expit(scores) - y) ** 2)
+
+
+def _slope(y: Labels, scores: Floats, weight: Floats) -> float:
+    from sklearn.linear_model import LogisticRegression
+
+    line = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1_000)
+    scale = float(np.std(scores)) or 1.0
+    return float(line.fit(scores[:, None] / scale, y, sample_weight=weight * y.size).coef_[0, 0]) / scale
+
+
+def _precision(y: Labels, scores: Floats, weight: Floats) -> float:
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(y, scores, sample_weight=weight))
+
+
+def _net_benefit(y: Labels, scores: Floats, weight: Floats) -> float:
+    odds = THRESHOLD / (1 - THRESHOLD)
+    return float(weight @ ((expit(scores) >= THRESHOLD) * np.where(y == 1, 1.0, -odds)))
+
+
+TRUE_RISKS = {"brier": _brier, "slope": _slope, "precision": _precision, "net benefit": _net_benefit}
 
 
 def _compare(model: Any, data: Data, test: Test) -> Asked:
     """The same pipeline with a penalty a hundred times as strong."""
     levels = {**data.levels, "family": "logistic", "strength": "strong penalty"}
     other = pipeline_of(levels, data.X.shape[1]).fit(data.X, data.y)
-    both = [fl.analyse(each, data.X, data.y, groups=data.groups) for each in (model, other)]
+    both = [_analysed(each, data) for each in (model, other)]
     found = fl.compare(*both).summary(LEVEL)
     low, high = found["low"], found["high"]
     noise, truth = _is_noise(data), 0.0
@@ -214,9 +275,9 @@ def _classes(model: Any, data: Data, test: Test) -> Asked:
 QUESTIONS: dict[str, Callable[[Any, Data, Test], Asked]] = {
     "auc": _auc,
     "error": _error,
-    "brier": _brier,
     "compare": _compare,
     "search": _search,
     "permutation": _permutation,
     "classes": _classes,
+    **{measure: partial(_risk, measure) for measure in RISKS},
 }

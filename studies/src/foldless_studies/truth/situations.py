@@ -15,39 +15,38 @@ from foldless_studies.sampling import Floats, Labels, source
 
 ROWS = {"10-20": (10, 20), "21-40": (21, 40), "41-80": (41, 80), "81-200": (81, 200), "201-1000": (201, 1000)}
 ROWS |= {"1001-5000": (1001, 5000)}
-COLUMNS = {"1-5": (1, 5), "6-30": (6, 30), "31-200": (31, 200), "201-2000": (201, 2000)}
+COLUMNS = {"1-5": (1, 5), "6-30": (6, 30), "31-200": (31, 200), "201-2000": (201, 2000), "2001-5000": (2001, 5000)}
 SHARES = {"2-10 %": (0.02, 0.1), "10-30 %": (0.1, 0.3), "30-50 %": (0.3, 0.5)}
+RISKS = ("brier", "slope", "precision", "net benefit")  # what `validate` says of probabilities
 FACTORS: dict[str, tuple[str, ...]] = {
     "rows": (*ROWS, "21-40", "41-80", "81-200"),
     "columns": (*COLUMNS, "6-30"),
     "share": (*SHARES, "30-50 %"),
-    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded"),
+    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded", "categories"),
     "structure": ("independent", "independent", "blocks", "batches", "subjects", "gaps"),
-    "family": ("logistic", "logistic", "ridge", "svm", "lda", "l1", "kbest"),
-    "strength": ("weak penalty", "medium penalty", "strong penalty"),
+    "family": ("logistic", "logistic", "ridge", "svm", "lda", "l1", "kbest", "elastic net", "hinge", "forest", "bayes"),
+    "strength": ("no penalty", "weak penalty", "medium penalty", "strong penalty"),
     "pipeline": ("scaler", "scaler", "plain", "minmax", "pca"),
-    "question": ("auc", "auc", "auc", "error", "compare", "search", "brier", "permutation", "classes"),
+    "question": ("auc", "auc", "auc", "error", "compare", "search", *RISKS, "permutation", "classes"),
     "effect": ("none", "weak", "strong", "very strong"),
 }
 MOST_CELLS = 400_000
 MOST_SHIFT = 1.15  # either way: a single column has an AUC of 0.95; better ones are leaks, which the result names
 SPIKE = 1.0  # how fast a rare column grows where it is not 0: sizes differ as those of pixels and counts do
-SEARCHED, UNGROUPED = ("logistic", "ridge", "svm"), ("independent", "blocks", "gaps")
-# Where a question has no answer by design, or one that takes minutes, the situation is drawn again.
-FITTING: dict[str, dict[str, tuple[str, ...]]] = {
-    "brier": {"family": ("logistic", "lda")},
-    "compare": {"rows": tuple(ROWS)[:-1]},
-    "search": {"family": SEARCHED, "rows": tuple(ROWS)[1:4], "structure": UNGROUPED},
-    "permutation": {
-        "family": ("logistic", "ridge", "svm", "lda"),
-        "effect": ("none",),
-        "structure": ("independent", "blocks"),
-    },
-    "classes": {
-        "family": ("logistic", "ridge", "svm", "lda"),
-        "structure": UNGROUPED,
-        "share": ("30-50 %",),
-    },
+LINEAR, UNGROUPED = ("logistic", "ridge", "svm", "lda"), ("independent", "blocks", "gaps")
+# Where a level has no answer by design, or one that takes minutes, the situation is drawn again.
+FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
+    ("strength", "no penalty"): {"family": ("logistic", "kbest"), "rows": tuple(ROWS)[2:]},
+    ("cells", "categories"): {"columns": tuple(COLUMNS)[:3]},
+    ("family", "lda"): {"columns": tuple(COLUMNS)[:4]},
+    ("family", "elastic net"): {"columns": tuple(COLUMNS)[:3], "rows": tuple(ROWS)[:-1]},
+    ("family", "hinge"): {"rows": tuple(ROWS)[:-1]},
+    ("family", "forest"): {"rows": tuple(ROWS)[:-1]},
+    ("question", "compare"): {"rows": tuple(ROWS)[:-1]},
+    ("question", "search"): {"family": LINEAR[:3], "rows": tuple(ROWS)[1:4], "structure": UNGROUPED},
+    ("question", "permutation"): {"family": LINEAR, "effect": ("none",), "structure": ("independent", "blocks")},
+    ("question", "classes"): {"family": LINEAR, "structure": UNGROUPED, "share": ("30-50 %",)},
+    **{("question", risk): {"family": ("logistic", "lda", "l1", "kbest", "elastic net")} for risk in RISKS},
 }
 Levels = dict[str, str]
 Region = tuple[tuple[str, str], ...]  # levels that situations have in common
@@ -55,10 +54,14 @@ Region = tuple[tuple[str, str], ...]  # levels that situations have in common
 
 def fits(levels: Levels) -> bool:
     """Whether a situation makes sense: at least five rows of a class, a table that is not too large."""
-    wanted = FITTING.get(levels["question"], {})
+    wanted = [rule for (factor, level), rule in FITTING.items() if levels[factor] == level]
     least = ROWS[levels["rows"]][0] * SHARES[levels["share"]][1]
     cells = ROWS[levels["rows"]][0] * COLUMNS[levels["columns"]][0]
-    return least >= 5 and cells <= MOST_CELLS and all(levels[name] in allowed for name, allowed in wanted.items())
+    return (
+        least >= 5
+        and cells <= MOST_CELLS
+        and all(levels[f] in allowed for rule in wanted for f, allowed in rule.items())
+    )
 
 
 def belongs(levels: Levels, region: Region) -> bool:
@@ -186,13 +189,16 @@ def _cells(kind: str, Z: Floats, rates: Floats) -> Floats:
     """Normal columns turned into cells of a kind, by an increasing function of each."""
     from scipy.special import ndtr, ndtri
 
+    rare = ndtri(1 - rates)
+
     made: dict[str, Callable[[], Any]] = {
         "heavy-tailed": lambda: np.sinh(1.2 * Z),
         "skewed": lambda: np.exp(Z),
         "binary": lambda: Z > 0,
         "counts": lambda: np.floor(np.exp(0.8 * Z + 0.5)),
-        "rare": lambda: ndtri(1 - rates) < Z,
-        "spikes": lambda: np.expm1(SPIKE * np.maximum(Z - ndtri(1 - rates), 0)),
+        "rare": lambda: rare < Z,
+        "spikes": lambda: np.expm1(SPIKE * np.maximum(Z - rare, 0)),
+        "categories": lambda: 2 * (rare < Z) + (-rare > Z) + 3 * (np.abs(Z) < 0.5),  # two common, two rare
         "rounded": lambda: np.round(4 * ndtr(Z)),
     }
     return np.asarray(made[kind](), dtype=np.float64) if kind in made else Z
