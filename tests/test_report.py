@@ -370,6 +370,15 @@ def test_odds_ratios_of_long_floats_are_those_of_floats():
     np.testing.assert_allclose(long, plain)
 
 
+@pytest.mark.parametrize("digits", [0, 9])
+def test_a_precision_recall_curve_that_misses_equal_scores_says_so(digits):
+    """Counts: the average precision counts equal scores as one step, and the smooth curve knows of none."""
+    b = np.arange(1000) % 4 == 0
+    A = np.round(np.exp(0.8 * np.random.default_rng(0).normal(size=(b.size, 1)) + b[:, None] - 0.7), digits)
+    found = part(risks.precision_recall_part, LogisticRegression().fit(A, b), A, b)
+    assert ("does not follow equal scores" in found["text"]) == (digits == 0)
+
+
 @pytest.mark.parametrize("C", [0.1, 5.0])
 def test_penalised_odds_ratios_are_labelled_and_have_the_curvature_of_the_penalised_objective(C):
     """Of the fit on the same columns; levels of a category are compared with the first one."""

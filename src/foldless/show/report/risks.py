@@ -18,7 +18,7 @@ SHOWN_RATES = ("sensitivity", "specificity", "ppv", "npv", "alarms")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 RARE = 0.005  # share of rows beyond the right end of the pictures
 POINTS, GROUPS, WORTH = 49, 10, 0.001  # the last: net benefit worth a word, one true positive among 1,000 rows
-RECALLS = (0.5, 0.8, 0.9, 0.95)
+RECALLS, NOTABLE = (0.5, 0.8, 0.9, 0.95), 0.03  # the last: area between two curves that is worth a word
 
 
 def _stated(law: Any, level: float) -> dict[str, float]:
@@ -164,6 +164,8 @@ def precision_recall_part(case: Case) -> Part:
         f"Average precision {words.estimate(area['mean'], area['low'], area['high'])}; without any knowledge it would "
         f"be the share of positive rows, {display.prevalence:.3f}."
     )
+    if abs((smooth := float(curve.mean(grid).mean())) - area["mean"]) > NOTABLE:
+        text += f" The smooth curve, {smooth:.3f} on average, does not follow equal scores as the thin line does."
 
     def draw(ax: Any) -> None:
         _plotted(display, ax)
