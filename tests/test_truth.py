@@ -8,11 +8,21 @@ import pytest
 import foldless as fl
 from foldless.honest import removal, statistic
 from foldless_studies.truth.questions import QUESTIONS, perform
-from foldless_studies.truth.regions import FAMILY_WISE, HELD, Ledger, figures_of, log_stake, regions, to_look_at
+from foldless_studies.truth.regions import (
+    HELD,
+    Ledger,
+    figures_of,
+    log_stake,
+    needed,
+    region_of,
+    regions,
+    suspects,
+    text_of,
+)
 from foldless_studies.truth.run import TruthSettings, page, run
 from foldless_studies.truth.situations import FACTORS, Situation, belongs, fits
 
-ENOUGH = np.log(2 * len(regions()) / FAMILY_WISE)
+ENOUGH = needed(len(regions()))
 
 
 @pytest.mark.parametrize("truth", [0.82, 0.9])
@@ -61,7 +71,7 @@ def line_of(index, region, held, levels):
     return {"task": Situation(0, index, region).key, "levels": levels, "held": held, "alarm": None, "doubts": []}
 
 
-def test_regions_count_their_own_situations_and_those_at_large():
+def test_regions_count_situations_at_large_and_suspects_their_own():
     levels = Situation(0, 0).levels
     mine, other = (
         (("rows", levels["rows"]), ("cells", levels["cells"])),
@@ -69,21 +79,47 @@ def test_regions_count_their_own_situations_and_those_at_large():
     )
     lines = [line_of(0, (), True, levels), line_of(1, mine, False, levels), line_of(2, other, False, levels)]
     found = figures_of(mine, Ledger.of(lines))
-    assert (found.answers, found.held, found.example) == (2, 0.5, lines[1]["task"])
+    assert (found.answers, found.held, found.example) == (1, 1.0, "")
+    found = figures_of(mine, Ledger.of(lines), text_of(mine))
+    assert (found.answers, found.held, found.example) == (1, 0.0, lines[1]["task"])
     doubted = [{**line, "doubts": ["few rows"]} for line in lines]
     assert figures_of(mine, Ledger.of(doubted)).answers == 0
-    bad = [line_of(k, mine, False, levels) for k in range(40)]
-    assert to_look_at(regions(), Ledger.of(bad), np.random.default_rng(0), 20).count(mine) > 10
+
+
+def tosses(wrong_in, misses):
+    """Answers by tosses of a coin, which miss the truth in one of twelve cases, and more often in a region."""
+
+    def tossed(situation):
+        rng = np.random.default_rng(situation.index)
+        held = rng.random() >= (misses if wrong_in and belongs(situation.levels, wrong_in) else 1 / 12)
+        return line_of(situation.index, situation.region, bool(held), situation.levels)
+
+    return tossed
+
+
+def test_suspects_are_the_regions_that_look_worst_each_for_wrong_answers_of_its_own():
+    wrong_in = region_of("cells=spikes;pipeline=scaler")
+    ledger = Ledger.of([tosses(wrong_in, 0.7)(Situation(0, k)) for k in range(600)])
+    found = suspects(ledger, 4)
+    assert set(wrong_in) <= set(found[0])
+    wrong = [ledger.among(region) & ledger.wrong for region in found]
+    assert all(np.sum(a & b) <= np.sum(b) / 2 for k, b in enumerate(wrong) for a in wrong[:k])
+
+
+@pytest.mark.parametrize("wrong_in", ["", "cells=spikes;pipeline=scaler"])
+def test_a_run_finds_the_region_that_goes_wrong_and_names_no_other(wrong_in, tmp_path, monkeypatch):
+    """Nobody tells it where: two levels of two factors, one situation in twenty."""
+    region = region_of(wrong_in) if wrong_in else ()
+    monkeypatch.setattr("foldless_studies.truth.run.perform", tosses(region, 0.45))
+    condemned = {each["region"] for each in run(TruthSettings(2000, 0), tmp_path)["condemned"]}
+    assert bool(condemned) == bool(wrong_in)
+    assert all(set(region_of(text)) & set(region) for text in condemned)
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):
     """Answers are replaced by coin tosses: what a later round looks at must depend on the earlier ones alone."""
 
-    def tossed(situation):
-        held = bool(np.random.default_rng(situation.index).random() < 0.9)
-        return line_of(situation.index, situation.region, held, situation.levels)
-
-    monkeypatch.setattr("foldless_studies.truth.run.perform", tossed)
+    monkeypatch.setattr("foldless_studies.truth.run.perform", tosses((), 0.0))
     settings = TruthSettings(200, 0)
     whole = run(settings, tmp_path / "whole")
 
@@ -99,11 +135,6 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):
     assert "200 situations" in page(whole).markdown()
     with pytest.raises(fl.InputError, match="at least 10"):
         TruthSettings(3)
-
-
-def at(text):
-    """The region that a text such as `truth.regions.text_of` gives names."""
-    return tuple(tuple(level.split("=")) for level in text.split(";"))
 
 
 ONCE_CRASHED = {
@@ -123,12 +154,12 @@ ONCE_FAR_OFF = (
 @pytest.mark.parametrize("index", ONCE_CRASHED)
 def test_situations_that_once_crashed(index):
     """Refits that ignore every column, compared; probabilities without any error in the sample."""
-    assert "held" in perform(Situation(0, index, at(ONCE_CRASHED[index])))
+    assert "held" in perform(Situation(0, index, region_of(ONCE_CRASHED[index])))
 
 
 def test_a_sensitivity_that_was_far_off():
     """A fit that stopped early among many columns, judged at a thousand times the penalty: .001 to .13 for .62."""
-    line = perform(Situation(0, 145, at(ONCE_FAR_OFF)))
+    line = perform(Situation(0, 145, region_of(ONCE_FAR_OFF)))
     assert line["low"] < line["truth"] < line["high"]
 
 
@@ -146,12 +177,12 @@ def without_a_guess_for_few_rows(patch):
 
 
 FAULTS = {
-    without_training_noise: "question=auc;rows=41-80;columns=31-200;effect=strong;family=ridge;cells=normal;"
-    "structure=independent;strength=weak penalty",
+    without_training_noise: "question=auc;rows=41-80;columns=31-200;share=10-30 %;effect=strong;family=ridge;"
+    "cells=normal;structure=independent;strength=weak penalty;pipeline=plain",
     with_the_scaler_kept: "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
     "structure=blocks;strength=medium penalty;pipeline=scaler",
     without_a_guess_for_few_rows: "question=auc;rows=10-20;columns=6-30;effect=very strong;family=logistic;"
-    "share=30-50 %;structure=independent",
+    "share=30-50 %;cells=normal;structure=independent;strength=medium penalty;pipeline=plain",
 }
 
 
@@ -159,11 +190,14 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_planted_faults_are_found(fault, monkeypatch):
     """In the region where a fault does harm, few situations refute the claim, at the level for all regions together."""
-    region = at(FAULTS[fault])
-    sound = figures_of(region, Ledger.of([perform(Situation(0, k, region)) for k in range(40)]))
-    assert sound.low < 0
+    region = region_of(FAULTS[fault])
+
+    def evidence(lines):
+        return figures_of(region, Ledger.of(lines), text_of(region)).low
+
+    assert evidence([perform(Situation(0, k, region)) for k in range(40)]) < 0
     fault(monkeypatch)
     lines = []
-    while len(lines) < 200 and figures_of(region, Ledger.of(lines)).low <= ENOUGH:
+    while len(lines) < 500 and evidence(lines) <= ENOUGH:
         lines += [perform(Situation(0, len(lines) + k, region)) for k in range(20)]
-    assert figures_of(region, Ledger.of(lines)).low > ENOUGH
+    assert evidence(lines) > ENOUGH

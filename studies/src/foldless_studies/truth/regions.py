@@ -3,8 +3,11 @@
 A region is tested with a betting game. Against "the intervals hold the truth in at least 82 %" each situation
 multiplies the stake by q/.82 if the interval holds and by (1 - q)/.18 if not, for several q below .82, with an equal
 share of the stake on each. If the claim is true the stake does not grow in expectation, however long one plays and
-whenever one stops: it reaches 1/a with probability at most a. The same for false alarms. With R regions and
-a = .05 / (2 R), some region is named wrongly in at most 5 % of runs.
+whenever one stops: it reaches 1/a with probability at most a. The same for false alarms.
+
+Two kinds of regions are tested, each at half of the 5 %: every level and every pair of levels, on the situations drawn
+at large; and suspects of up to five levels, which looked bad in the rounds before, on situations drawn for them since.
+With R regions of a kind, and a = .025 / (2 R), some region is named wrongly in at most 5 % of runs.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ Line = dict[str, Any]
 HELD, ALARMS = 0.82, 0.08  # what is claimed of every region: at least, at most
 FAMILY_WISE = 0.05
 LEAST = 200  # answers without a caution that a region needs to be judged
+DEEPEST, WIDTH, FEWEST = 5, 30, 6  # levels of a suspect, regions that the search goes on with, answers of a region
 
 
 @cache
@@ -54,7 +58,16 @@ class Figures:
 
     def condemned(self, count: int) -> bool:
         """Whether the claim is refuted, with `count` regions looked at."""
-        return self.answers >= LEAST and max(self.low, self.loud) > np.log(2 * count / FAMILY_WISE)
+        return self.answers >= LEAST and self.evidence > needed(count)
+
+    @property
+    def evidence(self) -> float:
+        return max(self.low, self.loud)
+
+
+def needed(count: int) -> float:
+    """The evidence that condemns one of `count` regions of a kind."""
+    return float(np.log(4 * count / FAMILY_WISE))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +92,13 @@ class Ledger:
         )
 
     def among(self, region: Region) -> Any:
-        """Answers that count for a region: those drawn for another one would weigh its levels wrongly."""
-        at_large = (self.drawn_for == "") | (self.drawn_for == text_of(region))
-        return at_large & np.all([self.levels[factor] == level for factor, level in region], axis=0)
+        """Answers of situations in a region, whatever they were drawn for."""
+        return np.all([self.levels[factor] == level for factor, level in region], axis=0)
+
+    def evidence(self, mine: Any) -> tuple[float, float]:
+        """Logarithms of the stakes against both claims, of some of the answers."""
+        held, alarm = (each[mine & ~np.isnan(each)] == 1 for each in (self.held, self.alarm))
+        return log_stake(held, HELD), log_stake(~alarm, 1 - ALARMS)
 
     @cached_property
     def wrong(self) -> Any:
@@ -89,18 +106,17 @@ class Ledger:
         return (self.held == 0) | (self.alarm == 1)
 
 
-def figures_of(region: Region, ledger: Ledger) -> Figures:
-    """The figures of a region, from situations drawn at large and from those drawn for it."""
-    mine = ledger.among(region)
-    held, alarms = (each[mine & ~np.isnan(each)] == 1 for each in (ledger.held, ledger.alarm))
+def figures_of(region: Region, ledger: Ledger, drawn_for: str = "") -> Figures:
+    """The figures of a region, from situations drawn at large, or for a suspect."""
+    mine = ledger.among(region) & (ledger.drawn_for == drawn_for)
+    held, alarms = (each[mine & ~np.isnan(each)] for each in (ledger.held, ledger.alarm))
     wrong = np.flatnonzero(mine & ledger.wrong)
     return Figures(
         region,
         int(mine.sum()),
         float(held.mean()) if held.size else float("nan"),
         float(alarms.mean()) if alarms.size else float("nan"),
-        log_stake(held, HELD),
-        log_stake(~alarms, 1 - ALARMS),
+        *ledger.evidence(mine),
         ledger.lines[wrong[0]]["task"] if wrong.size else "",
     )
 
@@ -124,12 +140,33 @@ def text_of(region: Region) -> str:
     return ";".join(f"{factor}={level}" for factor, level in region)
 
 
-def to_look_at(all_regions: Sequence[Region], ledger: Ledger, rng: np.random.Generator, count: int) -> list[Region]:
-    """The regions that the next situations are drawn from: those that look worst, each a plausible draw (Thompson)."""
-    pairs = [region for region in all_regions if len(region) == 2]
-    among = [ledger.among(region) for region in pairs]
-    wrong = np.array([np.sum(ledger.wrong[mine]) for mine in among])
-    right = np.array([mine.sum() for mine in among]) - wrong
-    # A prior of one wrong answer in ten: a region without answers is looked at, but not before one that looks bad.
-    draws = rng.beta(1 + wrong, 9 + right, size=(count, len(pairs)))
-    return [pairs[k] for k in draws.argmax(axis=1)]
+def region_of(text: str) -> Region:
+    """The region that `text_of` gives this text for."""
+    return tuple((factor, level) for factor, _, level in (part.partition("=") for part in text.split(";")))
+
+
+def suspects(ledger: Ledger, count: int) -> list[Region]:
+    """The regions that look worst, for the next situations: level by level, the WIDTH worst of them going on.
+
+    A region is left out that shares half of its wrong answers with a worse one.
+    """
+    levels = {(factor, level): ledger.levels[factor] == level for factor in FACTORS for level in FACTORS[factor]}
+    found: dict[Region, tuple[float, Any]] = {}
+    front: dict[Region, Any] = {(): np.ones(len(ledger.lines), bool)}
+    for _ in range(DEEPEST):
+        deeper = {
+            tuple(sorted((*region, one), key=list(levels).index)): mine & has
+            for region, mine in front.items()
+            for one, has in levels.items()
+            if one[0] not in dict(region)
+        }
+        judged = {region: (max(ledger.evidence(mine)), mine) for region, mine in deeper.items() if mine.sum() >= FEWEST}
+        worst = sorted(judged, key=lambda region: -judged[region][0])[:WIDTH]
+        found |= {region: judged[region] for region in worst}
+        front = {region: judged[region][1] for region in worst}
+    chosen: list[Region] = []
+    for region in sorted(found, key=lambda region: -found[region][0]):
+        mine = found[region][1] & ledger.wrong
+        if all(np.sum(mine & found[other][1]) <= np.sum(mine) / 2 for other in chosen):
+            chosen.append(region)
+    return chosen[:count]

@@ -1,9 +1,8 @@
-"""The run: rounds of situations, half of each drawn at large and half where the library looked worst; the report."""
+"""The run: rounds of situations, half of each drawn at large and half for regions that look bad; the report."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import numpy as np
 import foldless as fl
 from foldless_studies import runs
 from foldless_studies.pages import Block, Heading, Page, Table, Text, cell_text, escaped
-from foldless_studies.sampling import source
 from foldless_studies.store import Store
 from foldless_studies.truth.questions import perform
 from foldless_studies.truth.regions import (
@@ -25,14 +23,17 @@ from foldless_studies.truth.regions import (
     Ledger,
     Line,
     figures_of,
+    needed,
+    region_of,
     regions,
+    suspects,
     text_of,
-    to_look_at,
 )
-from foldless_studies.truth.situations import FACTORS, Region, Situation
+from foldless_studies.truth.situations import FACTORS, Situation
 
 ROUNDS = 10
 SHOWN = 25
+DRAWS = 50  # situations for each suspect of a round
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,14 @@ def run(
     What a round looks at depends on the rounds before it alone, so that a run that is stopped and resumed, or shared
     by many workers, gives the same situations.
     """
-    store, everywhere = Store(folder), regions()
+    store = Store(folder)
     record = {**settings.as_dict(), "versions": runs.versions()}
     tasks: list[Situation] = []
     lines: list[Line] = []
     for number, size in enumerate(_sizes(settings.situations)):
-        tasks += _round(settings.seed, number, size, len(tasks), everywhere, lines)
+        tasks += _round(settings.seed, size, len(tasks), lines)
         lines = runs.completed(tasks, perform, store, record, team=team, resume=resume or number > 0, progress=progress)
-    summary = summarized(lines, everywhere)
+    summary = summarized(lines)
     store.write("summary.json", json.dumps({"settings": record, **summary}, indent=1) + "\n")
     store.write("summary.md", page(summary).markdown())
     return summary
@@ -77,36 +78,45 @@ def _sizes(situations: int) -> list[int]:
     return [len(part) for part in np.array_split(np.arange(situations), ROUNDS)]
 
 
-def _round(
-    seed: int, number: int, size: int, first: int, everywhere: Sequence[Region], lines: list[Line]
-) -> list[Situation]:
+def _round(seed: int, size: int, first: int, lines: list[Line]) -> list[Situation]:
     """The first round is drawn at large; of each later one, half."""
-    chosen = to_look_at(everywhere, Ledger.of(lines), source(seed, "round", number), size // 2) if number else []
+    found = suspects(Ledger.of(lines), _most_suspects(size)) if lines else []
+    chosen = [region for region in found for _ in range(size // 2 // len(found))]
     return [Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size)]
+
+
+def _most_suspects(size: int) -> int:
+    return max(1, size // 2 // DRAWS)
 
 
 # ---- The report.
 
 
-def summarized(lines: list[Line], everywhere: Sequence[Region]) -> dict[str, Any]:
+def summarized(lines: list[Line]) -> dict[str, Any]:
     """The figures of the run, its worst regions first."""
-    ledger = Ledger.of(lines)
-    found = [figures_of(region, ledger) for region in everywhere]
-    judged = [each for each in found if each.answers >= LEAST]
-    judged.sort(key=lambda each: -max(each.low, each.loud))
-    at_large = [line for line in lines if line["task"].endswith(":")]
-    answered = [line for line in at_large if "held" in line]
+    ledger, everywhere = Ledger.of(lines), regions()
+    suspected = dict.fromkeys(line["task"].partition(":")[2] for line in lines if not line["task"].endswith(":"))
+    most = (ROUNDS - 1) * _most_suspects(len(lines) // ROUNDS)
+    at_large = sorted((figures_of(region, ledger) for region in everywhere), key=lambda each: -each.evidence)
+    looked_at = [figures_of(region_of(text), ledger, text) for text in suspected]
+    looked_at.sort(key=lambda each: -each.evidence)
+    condemned = [each for each in at_large if each.condemned(len(everywhere))]
+    condemned += [each for each in looked_at if each.condemned(most)]
+    drawn = [line for line in lines if line["task"].endswith(":")]
+    answered = [line for line in drawn if "held" in line]
     return {
         "situations": len(lines),
-        "at_large": len(at_large),
-        "refused": sum("refused" in line for line in at_large),
+        "at_large": len(drawn),
+        "refused": sum("refused" in line for line in drawn),
         "crashed": [line["task"] + " " + line["crashed"] for line in lines if "crashed" in line],
         "cautions": sum(bool(line["doubts"]) for line in answered),
         "all": _overall(answered, doubted=False),
         "with_caution": _overall(answered, doubted=True),
         "regions": len(everywhere),
-        "condemned": [_named(each) for each in judged if each.condemned(len(everywhere))],
-        "worst": [_named(each) for each in judged[:SHOWN]],
+        "suspects": most,
+        "condemned": [_named(each) for each in condemned],
+        "worst": [_named(each) for each in at_large if each.answers >= LEAST][:SHOWN],
+        "suspected": [_named(each) for each in looked_at[:SHOWN]],
         "doubts": _by_doubt(answered),
         "questions": [_named(figures_of((("question", q),), ledger)) for q in dict.fromkeys(FACTORS["question"])],
     }
@@ -139,7 +149,7 @@ def _named(each: Figures) -> dict[str, Any]:
         "region": text_of(each.region),
         "answers": each.answers,
         **{name: None if np.isnan(value) else round(value, 4) for name, value in shares.items()},
-        "evidence": round(max(each.low, each.loud), 2),
+        "evidence": round(each.evidence, 2),
         "example": each.example,
     }
 
@@ -151,7 +161,8 @@ where there is nothing to find, share of answers that find something (nominally 
 caution of their own. A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} % hold
 the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
 ({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
-line here. An example is run again with `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
+line here. Suspects are regions that looked bad in the rounds before. An example is run again with
+`python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
 
 
 def page(summary: dict[str, Any]) -> Page:
@@ -159,7 +170,8 @@ def page(summary: dict[str, Any]) -> Page:
     blocks: list[Block] = [Text(INTRODUCTION), Text(_counted(summary))]
     parts = {
         "Condemned regions": "condemned",
-        "The regions that look worst": "worst",
+        "Levels and pairs of levels that look worst, of situations drawn at large": "worst",
+        "Suspects that look worst, of situations drawn for them": "suspected",
         "By question": "questions",
         "Cautions: answers with one reason for caution alone": "doubts",
     }
@@ -175,8 +187,9 @@ def _counted(summary: dict[str, Any]) -> str:
     return (
         f"{summary['situations']} situations, {summary['at_large']} of them drawn at large: {summary['refused']} "
         f"refused in words, {len(summary['crashed'])} crashed, {summary['cautions']} of {answered} answered with "
-        f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. {summary['regions']} regions; "
-        f"one is condemned with an evidence above {np.log(2 * summary['regions'] / FAMILY_WISE):.1f}."
+        f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. One of {summary['regions']} regions "
+        f"is condemned with an evidence above {needed(summary['regions']):.1f}, one of up to {summary['suspects']} "
+        f"suspects above {needed(summary['suspects']):.1f}."
     )
 
 
