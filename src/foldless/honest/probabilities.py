@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
@@ -173,7 +173,7 @@ class ProbableRows:
         return np.asarray(betaincinv(n1, self.positive.size - n1, p)), weights
 
 
-@lru_cache(maxsize=8)
+@cache
 def unit_rule(n: int) -> tuple[Floats, Floats]:
     """Nodes and weights of the Gauss-Legendre rule on (0, 1)."""
     t, weights = np.polynomial.legendre.leggauss(n)

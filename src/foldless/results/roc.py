@@ -255,8 +255,8 @@ class PrecisionRecall:
 
 def _rates(curves: BinormalCurves, u: Floats, known: float | None = None) -> Nodes:
     """False positive rates at each recall under each (delta, beta), and the weights of these; delta may be known."""
-    p, weights = unit_rule(NODES if known is None else 1)
-    deltas = curves.effect.ppf(p) if known is None else np.array([known])
+    p, weights = unit_rule(NODES)
+    deltas, weights = (curves.effect.ppf(p), weights) if known is None else (np.array([known]), np.ones(1))
     rates = ndtr((ndtri(u)[:, None, None] - np.multiply.outer(deltas, curves._stretch)) / curves.beta)
     return rates.reshape(u.size, -1), np.multiply.outer(weights, curves.weights).ravel()
 
