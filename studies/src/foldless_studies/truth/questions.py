@@ -78,9 +78,11 @@ def pipeline_of(levels: Levels, p: int) -> Any:
     from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
     named = levels["cells"] == "categories"
-    steps: list[Any] = [SimpleImputer(strategy="most_frequent" if named else "mean")]
-    steps = steps if levels["structure"] == "gaps" else []
-    steps += [OneHotEncoder(handle_unknown="ignore", sparse_output=False)] if named else []
+    steps: list[Any] = []
+    if levels["structure"] == "gaps":
+        steps.append(SimpleImputer(strategy="most_frequent" if named else "mean"))
+    if named:
+        steps.append(OneHotEncoder(handle_unknown="ignore", sparse_output=False))
     steps += {"scaler": [StandardScaler()], "minmax": [MinMaxScaler()]}.get(levels["pipeline"], [])
     if levels["pipeline"] == "pca" and p > 5:
         steps += [StandardScaler(), PCA(5)]
