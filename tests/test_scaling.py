@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -135,6 +136,53 @@ def test_pairs_are_close_to_refits_of_the_pipeline(classifier, P, most):
     before, after = (error_of_pairs(result(model, X, y), model, X, y) for result in (kept, removed))
     assert after < most
     assert after < 0.5 * before
+
+
+def rare_with_gaps(P, N=40, seed=3):
+    """X, y: columns that are 1 in a few rows, in some of them in one row alone, and a tenth of the cells missing."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(N) % 2
+    X = np.asarray(rng.random((N, P)) < 0.04 + 0.12 * y[:, None] * (np.arange(P) % 3 == 0), dtype=np.float64)
+    X[rng.random((N, P)) < 0.1] = np.nan
+    X[:, ::4] *= 0.0
+    X[np.arange(P) % N, np.arange(P)] = 1.0
+    return X, y
+
+
+SCALERS = [StandardScaler(), StandardScaler(with_mean=False), MinMaxScaler(), MaxAbsScaler()]
+
+
+@pytest.mark.parametrize("scaler", SCALERS, ids=str)
+def test_means_that_fill_gaps_leave_with_the_row(scaler):
+    """What is left of a column that one row alone holds are not the cells that its mean had filled."""
+    X, y = rare_with_gaps(20)
+    steps = make_pipeline(SimpleImputer(), scaler).fit(X)
+    (part,) = scaling.measured(
+        steps.transform(X), take_apart(make_pipeline(*steps, LOGISTIC).fit(X, y), X, y).scaled, None
+    )
+
+    def refitted(rows):
+        kept = np.setdiff1d(np.arange(len(y)), rows)
+        again = make_pipeline(SimpleImputer(), clone(scaler)).fit(X[kept])
+        now, before = (p[-1].scale_ for p in (again, steps))
+        ratio = (now / before if isinstance(scaler, (StandardScaler, MaxAbsScaler)) else before / now) ** 2
+        return np.where(again.transform(X[kept]).std(axis=0) < 1e-9, 0.0, ratio)  # constant: not scaled at all
+
+    alone = part.scale.without_row(steps.transform(X), None)
+    np.testing.assert_allclose(alone, [refitted([i]) for i in range(len(y))], atol=1e-9)
+    units = scaling.Units.of(part, steps.transform(X), np.arange(len(y)) // 2)
+    sets = np.array([[0, 3], [4, 9]])
+    together = [refitted(np.r_[2 * a, 2 * a + 1, 2 * b, 2 * b + 1]) for a, b in sets]
+    np.testing.assert_allclose(units.ratio(sets), together, atol=1e-9)
+
+
+@pytest.mark.parametrize("P", [12, 200])
+@pytest.mark.parametrize("scaler", SCALERS, ids=str)
+def test_pairs_are_close_to_refits_of_imputer_and_scaler(scaler, P):
+    X, y = rare_with_gaps(P)
+    model = make_pipeline(SimpleImputer(), scaler, LOGISTIC)
+    result = removed(model, X, y)
+    assert error_of_pairs(result, model, X, y) < 0.15
 
 
 def test_a_penalised_intercept_follows_the_centre():

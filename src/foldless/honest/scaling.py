@@ -34,82 +34,97 @@ from foldless.model.steps import ScaledColumns, are_standardised
 if TYPE_CHECKING:
     from foldless.honest.removal import LocalModel
 
-VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and its weight 0 already
+VANISHED = 1e-10  # r^2 below this is rounding: the column is constant without the rows, and has no weight
+NO_WEIGHT = 1e10  # what r^2 is taken for then: the penalty leaves nothing, of filled cells that did not move either
 RARE = 1e-3  # above this, rounding cannot make 1 + Delta h vanish, which is at least r^2
 BLOCK = 1 << 18  # entries of a table worked on at a time: fewer and wider products for the pairs, and 2 MB of memory
 MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 NEAR = 1e-6  # a value this close to the extreme, relative to the extent, holds it: the next one is as close
+AT_MEAN = 1e-6  # a value this close to the mean of a scaled column stands for a missing one, which the mean replaced
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
 MANY = 10_000_000  # rows x rows x columns from which the columns of a row space are in single precision
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
 # ---- r^2: the factor by which squared scales change when units (rows, or groups of rows) are removed.
+#
+# Cells at the mean of their column were missing, and filled. They follow the mean of the others, which the removed rows
+# move: kept where they were, they would be all that varies in a column that one row alone holds.
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Columns divided by their standard deviation: total weight of the rows, means and variances (p,); parts add."""
+    """Columns divided by their standard deviation: total weight of the rows, means and variances (p,); parts add.
+
+    `own` (p,) is the weight of the cells that were not filled, with which the mean moves.
+    """
 
     total: float
     mean: Floats
     variance: Floats
+    own: Floats
 
     @classmethod
-    def of(cls, values: Floats, weight: Floats | None = None) -> Spread:
-        """From the values (n, p) and the weight of each row in the standard deviation."""
+    def of(cls, values: Floats, weight: Floats | None, filled: Bools) -> Spread:
+        """From the values (n, p), the weight of each row in the standard deviation, and which cells were filled."""
         c = np.ones(len(values)) if weight is None else weight
         total = float(c.sum())
         mean = c @ values / total if total > 0 else np.zeros(values.shape[1])
-        return cls(total, mean, c @ (values - mean) ** 2 / (total or 1.0))
+        own = total - (np.count_nonzero(filled, axis=0) if weight is None else weight @ filled)
+        return cls(total, mean, c @ (values - mean) ** 2 / (total or 1.0), own)
 
     def __add__(self, other: Spread) -> Spread:
         total = self.total + other.total
         share, step = other.total / (total or 1.0), other.mean - self.mean
         within = (1.0 - share) * self.variance + share * other.variance
-        return Spread(total, self.mean + share * step, within + share * (1.0 - share) * step**2)
+        return Spread(total, self.mean + share * step, within + share * (1.0 - share) * step**2, self.own + other.own)
 
     def at(self, part: slice) -> Spread:
-        return Spread(self.total, self.mean[part], self.variance[part])
+        return Spread(self.total, self.mean[part], self.variance[part], self.own[part])
 
     def without_row(self, values: Floats, weight: Floats | None) -> Floats:
-        """r^2 (n, p) without each of these rows: W/V - c W/V^2 d^2, V = W - c, d the standardised value."""
+        """r^2 (n, p) without each of these rows: W/V - c O/(O - c)/V d^2, V = W - c, O `own`, d standardised."""
         c = 1.0 if weight is None else weight[:, None]
         left, varies = self.total - c, self.variance > 0
         ratio = values - self.mean
         ratio *= ratio
-        ratio *= np.divide(-self.total, self.variance, out=np.zeros(varies.size), where=varies) * (c / left**2)
+        per_row = np.divide(-self.own, self.variance, out=np.zeros(varies.size), where=varies)
+        ratio *= per_row * (c / left / np.maximum(self.own - c, AT_MEAN))
         ratio += self.total / left
         # A column that does not vary is not divided by anything: it keeps its scale.
         return ratio if varies.all() else np.where(varies, ratio, 1.0)
 
-    def ratio(self, lost: Floats, first: Floats, second: Floats) -> Floats:
-        """r^2 (n, p) without sets of units (n, s, p): (W - sum c d^2)/V - (sum c d/V)^2, V = W - sum c."""
-        lost, first, second = (part.sum(axis=1) for part in (lost, first, second))
-        left = self.total - lost
-        return np.asarray(np.maximum((self.total - second) / left - (first / left) ** 2, 0.0))
+    def ratio(self, lost: Floats, own: Floats, first: Floats, second: Floats) -> Floats:
+        """r^2 (n, p) without sets of units (n, s, p): (W - sum c d^2)/V - (sum c d)^2/(V O), V and O what is left."""
+        lost, own, first, second = (part.sum(axis=1) for part in (lost, own, first, second))
+        moved = first**2 / np.maximum(self.own - own, AT_MEAN)
+        return np.asarray(np.maximum((self.total - second - moved) / (self.total - lost), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Columns divided by their range or largest absolute value: the three largest values of each side (3, p)."""
+    """Columns divided by their range or largest absolute value: the three largest values of each side (3, p).
+
+    `mean` (p,) tells which cells were filled: these hold no extreme.
+    """
 
     tops: tuple[Floats, ...]
+    mean: Floats
 
     @classmethod
-    def of(cls, *sides: Floats) -> Extent:
-        """From the values (n, p), and where the range counts, the values with the sign changed."""
-        return cls(tuple(-np.sort(-side, axis=0)[:3] for side in sides))
+    def of(cls, *sides: Floats, mean: Floats) -> Extent:
+        """From the `sides` of some rows."""
+        return cls(tuple(-np.sort(-side, axis=0)[:3] for side in sides), mean)
 
     def __add__(self, other: Extent) -> Extent:
-        return Extent.of(*(np.vstack(both) for both in zip(self.tops, other.tops, strict=True)))
+        return Extent.of(*(np.vstack(both) for both in zip(self.tops, other.tops, strict=True)), mean=self.mean)
 
     def at(self, part: slice) -> Extent:
-        return Extent(tuple(top[:, part] for top in self.tops))
+        return Extent(tuple(top[:, part] for top in self.tops), self.mean[part])
 
     def sides(self, values: Floats) -> tuple[Floats, ...]:
-        return (values, -values) if len(self.tops) > 1 else (np.abs(values),)
+        return sides(values, self.mean, both=len(self.tops) > 1)
 
     def without_row(self, values: Floats, weight: Floats | None) -> Floats:
         """r^2 (n, p) without each of these rows."""
@@ -117,14 +132,25 @@ class Extent:
 
     def ratio(self, *sides: Floats) -> Floats:
         """r^2 (n, p) without sets of units (n, s, p); it changes only if these alone hold an extreme."""
-        whole = np.asarray(sum(top[0] for top in self.tops))
+        whole = np.maximum(np.asarray(sum(top[0] for top in self.tops)), 0.0)
         near, without = NEAR * np.abs(whole), np.zeros_like(sides[0][:, 0])
         for top, side in zip(self.tops, sides, strict=True):
             place = np.zeros(without.shape, dtype=np.intp)
             for value in -np.sort(-side, axis=1).transpose(1, 0, 2):
                 place += value >= np.take_along_axis(top, place, axis=0) - near
             without += np.take_along_axis(top, place, axis=0)
+        without = np.maximum(without, 0.0)
         return np.asarray(np.where(whole > 0, without / np.where(whole > 0, whole, 1.0), 1.0) ** 2)
+
+
+def sides(values: Floats, mean: Floats, both: bool) -> tuple[Floats, ...]:
+    """The values (n, p) and, where the range counts, the values with the sign changed; nothing for filled cells."""
+    none = _filled(values, mean)
+    return tuple(np.where(none, -np.inf, side) for side in ((values, -values) if both else (np.abs(values),)))
+
+
+def _filled(values: Floats, mean: Floats) -> Bools:
+    return np.asarray(np.abs(values - mean) <= AT_MEAN)
 
 
 Scale = Spread | Extent
@@ -143,11 +169,12 @@ class Units:
         scale: Scale = scaled.scale
         if isinstance(scale, Extent):
             held = tuple(per_unit(np.maximum, side, codes) for side in scale.sides(values))
-            return cls(Extent.of(*held), held)
+            return cls(Extent.of(*held, mean=scale.mean), held)
         c = np.ones((len(values), 1)) if scaled.weight is None else scaled.weight[:, None]
         d = (values - scale.mean) / np.sqrt(np.where(scale.variance > 0, scale.variance, 1.0))
         d2 = np.where(scale.variance > 0, d**2, 1.0)  # a column that does not vary keeps its scale
-        return cls(scale, tuple(per_unit(np.add, part, codes) for part in (c, c * d, c * d2)))
+        own = c * ~_filled(values, scale.mean)
+        return cls(scale, tuple(per_unit(np.add, part, codes) for part in (c, own, c * d, c * d2)))
 
     def ratio(self, sets: Ints) -> Floats:
         """r^2 (n, p) without each of these sets (n, s) of groups."""
@@ -172,7 +199,7 @@ class Measured:
     @classmethod
     def of(cls, X: Any, weight: Floats | None, *, scaled: tuple[ScaledColumns, ...]) -> Measured:
         """From some rows X and their weights."""
-        values = [(part.kind, dense(X[:, part.columns])) for part in scaled]
+        values = [(part, dense(X[:, part.columns])) for part in scaled]
         return cls(tuple(_scale(*each, c) for c in (None, weight)[: 1 + (weight is not None)] for each in values))
 
     def __add__(self, other: Measured) -> Measured:
@@ -189,15 +216,19 @@ class Measured:
 
 def measured(X: Any, scaled: tuple[ScaledColumns, ...], weight: Floats | None) -> tuple[ScaledColumns, ...]:
     """The scaled columns of a matrix in memory, with their scales."""
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    scaled = tuple(replace(part, mean=mean[part.columns]) for part in scaled)
     parts = blocks(X.shape[0], X.shape[1], BLOCK)
     each = (Measured.of(X[part], None if weight is None else weight[part], scaled=scaled) for part in parts)
     return reduce(add, each).chosen(scaled, weight)
 
 
-def _scale(kind: str, values: Floats, weight: Floats | None) -> Scale:
-    if kind == "sd":
-        return Spread.of(values, weight)
-    return Extent.of(values, -values) if kind == "range" else Extent.of(np.abs(values))
+def _scale(part: ScaledColumns, values: Floats, weight: Floats | None) -> Scale:
+    # The mean of columns that are read block by block is known if it is 0.
+    mean = np.full(part.width, 0.0 if part.centred else np.nan) if part.mean is None else part.mean
+    if part.kind == "sd":
+        return Spread.of(values, weight, _filled(values, mean))
+    return Extent.of(*sides(values, mean, part.kind == "range"), mean=mean)
 
 
 # ---- The fit, seen from its columns.
@@ -211,13 +242,13 @@ def lifted(design: Design, values: Floats, centred: bool) -> Floats:
 
 
 def change_without_row(X: Any, scaled: tuple[ScaledColumns, ...], rows: slice) -> Floats:
-    """r^2 - 1 of all columns (rows, P), each row removed alone; 0 for a column that vanishes, as its weight has."""
+    """r^2 - 1 of all columns (rows, P), each row removed alone."""
     values = dense(X[rows])
     change = np.zeros(values.shape)
     for part in scaled:
         weight = None if part.weight is None else part.weight[rows]
         change[:, part.columns] = part.scale.without_row(values[:, part.columns], weight) - 1.0
-    return np.where(change < VANISHED - 1.0, 0.0, change)
+    return np.where(change < VANISHED - 1.0, NO_WEIGHT, change)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,12 +358,13 @@ class Columns:
     lam: float
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
-        """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1; 0 where a column vanishes."""
+        """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1."""
         change = self.lam * (ratio - 1.0)
+        rare = ratio < RARE
+        if rare.any():
+            change[ratio < VANISHED] = self.lam * NO_WEIGHT
         slack = 1.0 + change * h
-        if (rare := ratio < RARE).any():
-            change[ratio < VANISHED] = 0.0
-            slack[rare] = np.maximum(slack[rare], VANISHED)
+        slack[rare] = np.maximum(slack[rare], VANISHED)
         return np.asarray(np.divide(change, slack, out=change))
 
     def changes(self, weight: Floats) -> Changes:

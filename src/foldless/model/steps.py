@@ -114,7 +114,7 @@ class ScaledColumns:
 
     `centred` says whether it also took off their means, `weight` holds the weights of the rows in its statistics, and
     `given` is True where no scaler is known, but the columns came standardised. `scale` says how their scale follows
-    from the rows (`foldless.honest.scaling`).
+    from the rows (`foldless.honest.scaling`), and `mean` (p,) is their mean, where all rows are in memory.
     """
 
     columns: slice
@@ -123,6 +123,7 @@ class ScaledColumns:
     weight: Floats | None = None
     given: bool = False
     scale: Any = None
+    mean: Floats | None = None
 
     @property
     def width(self) -> int:
