@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from scipy.special import expit
 import foldless as fl
 from foldless_studies import runs
 from foldless_studies.sampling import Floats, Labels, source
-from foldless_studies.truth.situations import RISKS, Data, Levels, Situation
+from foldless_studies.truth.situations import RISKS, Data, Levels, Situation, fits
 
 LEVEL = 0.9
 # A rate of 0 or 1, or an AUC of 1, lies outside every central interval: an end this close to it reaches it.
@@ -40,7 +41,7 @@ class Asked:
 
 
 def perform(situation: Situation) -> dict[str, Any]:
-    """The outcome of a situation as plain data."""
+    """The outcome of a situation as plain data: of its question, and of others that its analysis answers besides."""
     with runs.quietly():
         line: dict[str, Any] = {"task": situation.key, "levels": situation.levels}
         try:
@@ -49,21 +50,31 @@ def perform(situation: Situation) -> dict[str, Any]:
             return {**line, "refused": str(err)}
         except Exception as err:  # what must never happen is what the report shows first
             return {**line, "crashed": f"{type(err).__name__}: {err}"}
-        figures = {name: runs.short(getattr(asked, name)) for name in ("low", "high", "truth")}
-        if np.isnan(asked.truth):
-            figures = dict.fromkeys(figures)
-        held = None if np.isnan(asked.truth) else bool(asked.low <= asked.truth <= asked.high)
-        return {**line, **figures, "held": held, "alarm": asked.alarm, "doubts": list(asked.doubts)}
+        outcomes = {name: _outcome(answer) for name, answer in asked.items()}
+        own = situation.levels["question"]
+        return {**line, **outcomes.pop(own), "doubts": list(asked[own].doubts), "besides": outcomes}
 
 
-def _asked(situation: Situation) -> Asked:
-    data = situation.data()
+def _outcome(asked: Asked) -> dict[str, Any]:
+    figures = {name: runs.short(getattr(asked, name)) for name in ("low", "high", "truth")}
+    if np.isnan(asked.truth):
+        figures = dict.fromkeys(figures)
+    held = None if np.isnan(asked.truth) else bool(asked.low <= asked.truth <= asked.high)
+    return {**figures, "held": held, "alarm": asked.alarm}
+
+
+def _asked(situation: Situation) -> dict[str, Asked]:
+    data, question = situation.data(), situation.levels["question"]
     try:
         model = pipeline_of(situation.levels, data.X.shape[1]).fit(data.X, data.y)
     except np.linalg.LinAlgError as err:  # before foldless has been asked anything
         raise fl.InputError(f"scikit-learn could not fit this situation: {err}") from err
     test = Test(data, source(situation.seed, "test", situation.index))
-    return QUESTIONS[situation.levels["question"]](model, data, test)
+    found = (partial(_read, question) if question in READ else OTHERS[question])(model, data, test)
+    for name, answer in found.items():
+        if not (np.isnan(answer.truth) or np.isfinite([answer.low, answer.high]).all()):
+            raise ArithmeticError(f"{name}: the interval is {answer.low} to {answer.high}.")
+    return found
 
 
 # ---- The classifiers.
@@ -175,23 +186,31 @@ def _analysed(model: Any, data: Data) -> fl.Analysis:
     return fl.analyse(model, data.X, data.y, groups=data.groups, method="auto" if linear else "refit")
 
 
-def _auc(model: Any, data: Data, test: Test) -> Asked:
-    a = _analysed(model, data)
-    return _on_auc(a.auc, _truly(data, test, model), _doubts(a), _is_noise(data))
+def _read(question: str, model: Any, data: Data, test: Test) -> dict[str, Asked]:
+    """The answer, and those to the other questions that the same analysis answers."""
+    a, (scores,) = _analysed(model, data), test.scores(model)
+    found = {question: READ[question](a, data, test, scores)}
+    for other in READ:
+        if other != question and fits({**data.levels, "question": other}):
+            with suppress(fl.FoldlessError):
+                found[other] = READ[other](a, data, test, scores)
+    return found
 
 
-def _error(model: Any, data: Data, test: Test) -> Asked:
-    a = _analysed(model, data)
+def _auc(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
+    truth = 0.5 if _is_noise(data) else test.auc(scores)
+    return _on_auc(a.auc, truth, _doubts(a), _is_noise(data))
+
+
+def _error(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
     post: Any = a.error()
-    (scores,) = test.scores(model)
     low, high = post.sensitivity.interval(LEVEL)
     low, high = 0.0 if low < EDGE else low, 1.0 if high > 1 - EDGE else high
     return Asked(low, high, float(np.mean(scores[test.y == 1] > 0)), None, _doubts(a))
 
 
-def _risk(measure: str, model: Any, data: Data, test: Test) -> Asked:
-    """A measure of probabilities, at the share of positive rows that the sample has."""
-    a = _analysed(model, data)
+def _risk(measure: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
+    """A measure of probabilities, at the share of positive rows that the sample has; all scores are log-odds."""
     asked: dict[str, Callable[[], Any]] = {
         "brier": lambda: a.brier,
         "slope": lambda: a.calibration.slope,
@@ -199,7 +218,6 @@ def _risk(measure: str, model: Any, data: Data, test: Test) -> Asked:
         "net benefit": lambda: a.net_benefit([THRESHOLD]),
     }
     low, high = (float(np.squeeze(end)) for end in asked[measure]().interval(LEVEL))
-    (scores,) = test.scores(model)  # of these families, all log-odds
     share = float(np.mean(data.y))
     weight = np.where(test.y == 1, share, 1 - share)
     truth = TRUE_RISKS[measure](test.y, scores, weight / weight.sum())
@@ -232,7 +250,7 @@ def _net_benefit(y: Labels, scores: Floats, weight: Floats) -> float:
 TRUE_RISKS = {"brier": _brier, "slope": _slope, "precision": _precision, "net benefit": _net_benefit}
 
 
-def _compare(model: Any, data: Data, test: Test) -> Asked:
+def _compare(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     """The same pipeline with a penalty a hundred times as strong."""
     levels = {**data.levels, "family": "logistic", "strength": "strong penalty"}
     other = pipeline_of(levels, data.X.shape[1]).fit(data.X, data.y)
@@ -243,24 +261,24 @@ def _compare(model: Any, data: Data, test: Test) -> Asked:
     if not noise:
         first, second = test.scores(model, other)
         truth = test.auc(first) - test.auc(second)
-    return Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))
+    return {"compare": Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))}
 
 
-def _search(model: Any, data: Data, test: Test) -> Asked:
+def _search(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     last, family = model.steps[-1][0], data.levels["family"]
     name, values = (f"{last}__alpha", 1 / CS) if family == "ridge" else (f"{last}__C", CS)
     search = fl.FoldlessSearch(model, {name: values.tolist()}).fit(data.X, data.y)
     best = search.best_estimator_
     doubts = _doubts(fl.analyse(best, data.X, data.y))
-    return _on_auc(search.posterior_, _truly(data, test, best), doubts, _is_noise(data))
+    return {"search": _on_auc(search.posterior_, _truly(data, test, best), doubts, _is_noise(data))}
 
 
-def _permutation(model: Any, data: Data, test: Test) -> Asked:
+def _permutation(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     found, nan = fl.permutation_test(model, data.X, data.y, PERMUTATIONS), float("nan")
-    return Asked(nan, nan, nan, bool(found.p_value <= 0.05))
+    return {"permutation": Asked(nan, nan, nan, bool(found.p_value <= 0.05))}
 
 
-def _classes(model: Any, data: Data, test: Test) -> Asked:
+def _classes(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     from sklearn.metrics import roc_auc_score
 
     a, noise, truth = fl.analyse(model, data.X, data.y), _is_noise(data), 0.5
@@ -271,15 +289,17 @@ def _classes(model: Any, data: Data, test: Test) -> Asked:
             scores /= scores.sum(axis=1, keepdims=True)
         both = [(c, np.isin(test.y, (c, other))) for c in range(3) for other in range(3) if c != other]
         truth = float(np.mean([roc_auc_score(test.y[rows] == c, scores[rows, c]) for c, rows in both]))
-    return _on_auc(a.auc, truth, _doubts(a), noise)
+    return {"classes": _on_auc(a.auc, truth, _doubts(a), noise)}
 
 
-QUESTIONS: dict[str, Callable[[Any, Data, Test], Asked]] = {
+READ: dict[str, Callable[[fl.Analysis, Data, Test, Floats], Asked]] = {
     "auc": _auc,
     "error": _error,
+    **{measure: partial(_risk, measure) for measure in RISKS},
+}
+OTHERS: dict[str, Callable[[Any, Data, Test], dict[str, Asked]]] = {
     "compare": _compare,
     "search": _search,
     "permutation": _permutation,
     "classes": _classes,
-    **{measure: partial(_risk, measure) for measure in RISKS},
 }

@@ -72,28 +72,38 @@ def needed(count: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """The answers without a caution of their own, as arrays: the levels of each, what it was drawn for, how it went."""
+    """The answers without a caution of their own, as arrays: the levels of each, what it was drawn for, how it went.
 
-    lines: Sequence[Line]
+    A situation answers its own question and others besides, each with its question as a level. A region that names a
+    question counts all answers to it, another one the answers to the situations' own questions: one of each situation.
+    """
+
+    tasks: Any
     levels: dict[str, Any]
     drawn_for: Any
+    main: Any  # whether it answers the situation's own question
     held: Any  # 1, 0, or NaN where there was nothing to hold
     alarm: Any
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> Ledger:
         mine = [line for line in lines if "held" in line and not line["doubts"]]
+        every = [(line, line["levels"]["question"], line) for line in mine]
+        every += [(line, name, answer) for line in mine for name, answer in line["besides"].items()]
+        levels = {factor: np.array([line["levels"][factor] for line, _, _ in every]) for factor in FACTORS}
         return cls(
-            mine,
-            {factor: np.array([line["levels"][factor] for line in mine]) for factor in FACTORS},
-            np.array([line["task"].partition(":")[2] for line in mine]),
-            np.array([line["held"] for line in mine], dtype=np.float64),
-            np.array([line["alarm"] for line in mine], dtype=np.float64),
+            np.array([line["task"] for line, _, _ in every]),
+            {**levels, "question": np.array([name for _, name, _ in every])},
+            np.array([line["task"].partition(":")[2] for line, _, _ in every]),
+            np.arange(len(every)) < len(mine),
+            np.array([answer["held"] for _, _, answer in every], dtype=np.float64),
+            np.array([answer["alarm"] for _, _, answer in every], dtype=np.float64),
         )
 
     def among(self, region: Region) -> Any:
-        """Answers of situations in a region, whatever they were drawn for."""
-        return np.all([self.levels[factor] == level for factor, level in region], axis=0)
+        """Answers that a region counts, whatever they were drawn for."""
+        mine = np.all([self.levels[factor] == level for factor, level in region], axis=0)
+        return mine if "question" in dict(region) else mine & self.main
 
     def evidence(self, mine: Any) -> tuple[float, float]:
         """Logarithms of the stakes against both claims, of some of the answers."""
@@ -117,7 +127,7 @@ def figures_of(region: Region, ledger: Ledger, drawn_for: str = "") -> Figures:
         float(held.mean()) if held.size else float("nan"),
         float(alarms.mean()) if alarms.size else float("nan"),
         *ledger.evidence(mine),
-        ledger.lines[wrong[0]]["task"] if wrong.size else "",
+        str(ledger.tasks[wrong[0]]) if wrong.size else "",
     )
 
 
@@ -152,7 +162,7 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
     """
     levels = {(factor, level): ledger.levels[factor] == level for factor in FACTORS for level in FACTORS[factor]}
     found: dict[Region, tuple[float, Any]] = {}
-    front: dict[Region, Any] = {(): np.ones(len(ledger.lines), bool)}
+    front: dict[Region, Any] = {(): np.ones(ledger.main.size, bool)}
     for _ in range(DEEPEST):
         deeper = {
             tuple(sorted((*region, one), key=list(levels).index)): mine & has
@@ -160,10 +170,11 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
             for one, has in levels.items()
             if one[0] not in dict(region)
         }
-        judged = {region: (max(ledger.evidence(mine)), mine) for region, mine in deeper.items() if mine.sum() >= FEWEST}
+        counted = {r: mine if "question" in dict(r) else mine & ledger.main for r, mine in deeper.items()}
+        judged = {r: (max(ledger.evidence(mine)), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
         worst = sorted(judged, key=lambda region: -judged[region][0])[:WIDTH]
         found |= {region: judged[region] for region in worst}
-        front = {region: judged[region][1] for region in worst}
+        front = {region: deeper[region] for region in worst}
     chosen: list[Region] = []
     for region in sorted(found, key=lambda region: -found[region][0]):
         mine = found[region][1] & ledger.wrong
