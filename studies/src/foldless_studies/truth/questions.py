@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 import foldless as fl
+from foldless.honest.probabilities import FARTHEST
 from foldless_studies import runs
 from foldless_studies.sampling import Floats, Labels, source
 from foldless_studies.truth.situations import RISKS, Data, Levels, Situation, fits
@@ -21,6 +22,7 @@ LEVEL = 0.9
 EDGE, AUC_EDGE = 0.005, 0.001
 NEAR = 1e-6  # numbers that are no estimates, as the net benefit of treating everyone, are equal to rounding
 THRESHOLD = 0.2  # of the net benefit
+KNOWN = 0.1  # standard error of a truth, in widths of the interval, up to which it is one
 STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
 KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
@@ -221,6 +223,8 @@ def _risk(measure: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) 
     share = float(np.mean(data.y))
     weight = np.where(test.y == 1, share, 1 - share)
     truth = TRUE_RISKS[measure](test.y, scores, weight / weight.sum())
+    if isinstance(truth, tuple):  # where hardly any row is on the wrong side, the truth itself is not known
+        truth = truth[0] if truth[1] < KNOWN * (high - low) else float("nan")
     return Asked(low - NEAR, high + NEAR, truth, None, _doubts(a))
 
 
@@ -228,12 +232,18 @@ def _brier(y: Labels, scores: Floats, weight: Floats) -> float:
     return float(weight @ (expit(scores) - y) ** 2)
 
 
-def _slope(y: Labels, scores: Floats, weight: Floats) -> float:
+def _slope(y: Labels, scores: Floats, weight: Floats) -> tuple[float, float]:
+    """The slope of a logistic regression on the log odds, and its standard error."""
     from sklearn.linear_model import LogisticRegression
 
+    s = np.clip(scores, -FARTHEST, FARTHEST)  # as the library reads probabilities that are as good as certain
+    scale = float(np.std(s)) or 1.0
     line = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1_000)
-    scale = float(np.std(scores)) or 1.0
-    return float(line.fit(scores[:, None] / scale, y, sample_weight=weight * y.size).coef_[0, 0]) / scale
+    q = line.fit(s[:, None] / scale, y, sample_weight=weight * y.size).predict_proba(s[:, None] / scale)[:, 1]
+    bend = weight * q * (1 - q)
+    off = s - float(bend @ s) / float(bend.sum())
+    error = float(np.linalg.norm(weight * (y - q) * off)) / float(bend @ off**2)
+    return float(line.coef_[0, 0]) / scale, error
 
 
 def _precision(y: Labels, scores: Floats, weight: Floats) -> float:
@@ -247,7 +257,12 @@ def _net_benefit(y: Labels, scores: Floats, weight: Floats) -> float:
     return float(weight @ ((expit(scores) >= THRESHOLD) * np.where(y == 1, 1.0, -odds)))
 
 
-TRUE_RISKS = {"brier": _brier, "slope": _slope, "precision": _precision, "net benefit": _net_benefit}
+TRUE_RISKS: dict[str, Callable[[Labels, Floats, Floats], Any]] = {
+    "brier": _brier,
+    "slope": _slope,
+    "precision": _precision,
+    "net benefit": _net_benefit,
+}
 
 
 def _compare(model: Any, data: Data, test: Test) -> dict[str, Asked]:
