@@ -140,7 +140,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):
     assert (tmp_path / "stopped" / "summary.md").read_bytes() == (tmp_path / "whole" / "summary.md").read_bytes()
     assert whole["condemned"] == []
     assert "200 situations" in page(whole).markdown()
-    with pytest.raises(fl.InputError, match="at least 10"):
+    with pytest.raises(fl.InputError, match="at least 20"):
         TruthSettings(3)
 
 

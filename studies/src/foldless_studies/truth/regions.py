@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
 from itertools import combinations
 from typing import Any
 
@@ -155,15 +155,22 @@ def region_of(text: str) -> Region:
     return tuple((factor, level) for factor, _, level in (part.partition("=") for part in text.split(";")))
 
 
+@cache
+def _how_many() -> Any:
+    """How many regions of 0, 1, 2, ... levels there are."""
+    return reduce(np.convolve, [np.array([1.0, len(set(levels))]) for levels in FACTORS.values()])
+
+
 def suspects(ledger: Ledger, count: int) -> list[Region]:
     """The regions that look worst, for the next situations: level by level, the WIDTH worst of them going on.
 
-    A region is left out that shares half of its wrong answers with a worse one.
+    The more levels, the more regions there are, of which the worst by chance looks worse: evidence counts less the
+    logarithm of their number. A region is left out that shares half of its wrong answers with a worse one.
     """
     levels = {(factor, level): ledger.levels[factor] == level for factor in FACTORS for level in FACTORS[factor]}
     found: dict[Region, tuple[float, Any]] = {}
     front: dict[Region, Any] = {(): np.ones(ledger.main.size, bool)}
-    for _ in range(DEEPEST):
+    for depth in range(1, DEEPEST + 1):
         deeper = {
             tuple(sorted((*region, one), key=list(levels).index)): mine & has
             for region, mine in front.items()
@@ -173,7 +180,8 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
         counted = {r: mine if "question" in dict(r) else mine & ledger.main for r, mine in deeper.items()}
         judged = {r: (max(ledger.evidence(mine)), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
         worst = sorted(judged, key=lambda region: -judged[region][0])[:WIDTH]
-        found |= {region: judged[region] for region in worst}
+        chance = float(np.log(_how_many()[depth]))
+        found |= {region: (judged[region][0] - chance, judged[region][1]) for region in worst}
         front = {region: deeper[region] for region in worst}
     chosen: list[Region] = []
     for region in sorted(found, key=lambda region: -found[region][0]):

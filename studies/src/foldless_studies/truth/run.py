@@ -31,7 +31,7 @@ from foldless_studies.truth.regions import (
 )
 from foldless_studies.truth.situations import FACTORS, Situation
 
-ROUNDS = 10
+ROUNDS = 20
 SHOWN = 25
 DRAWS = 50  # situations for each suspect of a round
 

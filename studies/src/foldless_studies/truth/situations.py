@@ -11,22 +11,24 @@ import numpy as np
 
 from foldless_studies.sampling import Floats, Labels, source
 
-# ---- What a situation is made of: factors, each at one of its levels. Frequent levels stand more than once.
+# ---- What a situation is made of: factors, each at one of its levels. What is common stands more than once.
 
 ROWS = {"10-20": (10, 20), "21-40": (21, 40), "41-80": (41, 80), "81-200": (81, 200), "201-1000": (201, 1000)}
 ROWS |= {"1001-5000": (1001, 5000)}
 COLUMNS = {"1-5": (1, 5), "6-30": (6, 30), "31-200": (31, 200), "201-2000": (201, 2000), "2001-5000": (2001, 5000)}
 SHARES = {"2-10 %": (0.02, 0.1), "10-30 %": (0.1, 0.3), "30-50 %": (0.3, 0.5)}
+CELLS = ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded", "categories")
+LINEAR = ("logistic", "ridge", "svm", "lda")
 RISKS = ("brier", "slope", "precision", "net benefit")  # what `validate` says of probabilities
 FACTORS: dict[str, tuple[str, ...]] = {
     "rows": (*ROWS, "21-40", "41-80", "81-200"),
-    "columns": (*COLUMNS, "6-30"),
+    "columns": (*COLUMNS, "31-200", "201-2000"),
     "share": (*SHARES, "30-50 %"),
-    "cells": ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded", "categories"),
+    "cells": (*CELLS, "spikes"),
     "structure": ("independent", "independent", "blocks", "batches", "subjects", "gaps"),
-    "family": ("logistic", "logistic", "ridge", "svm", "lda", "l1", "kbest", "elastic net", "hinge", "forest", "bayes"),
+    "family": (*LINEAR, *LINEAR, *LINEAR[:1] * 2, "l1", "kbest", "elastic net", "hinge", "forest", "bayes"),
     "strength": ("no penalty", "weak penalty", "medium penalty", "strong penalty"),
-    "pipeline": ("scaler", "scaler", "plain", "minmax", "pca"),
+    "pipeline": ("scaler", "scaler", "scaler", "plain", "minmax", "pca"),
     "question": ("auc", "auc", "auc", "error", "compare", "search", *RISKS, "permutation", "classes"),
     "effect": ("none", "weak", "strong", "very strong"),
 }
@@ -35,7 +37,7 @@ MOST_SHIFT = 1.15  # either way: a single column has an AUC of 0.95; better ones
 # Cells that are alike in most rows tell little: classes lie further apart, for AUCs as high as those of real tables.
 FAINT = {"rare": 2.5, "spikes": 2.5, "categories": 2.5}
 SPIKE = 1.0  # how fast a rare column grows where it is not 0: sizes differ as those of pixels and counts do
-LINEAR, UNGROUPED = ("logistic", "ridge", "svm", "lda"), ("independent", "blocks", "gaps")
+UNGROUPED = ("independent", "blocks", "gaps")
 # Where a level has no answer by design, or one that takes minutes, the situation is drawn again.
 FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("strength", "no penalty"): {"family": ("logistic", "kbest"), "rows": tuple(ROWS)[2:]},
