@@ -179,11 +179,9 @@ def with_the_scaler_kept(patch):
     patch.setattr(removal.Problem, "corrections", lambda self, model, rows: None)
 
 
-def without_help_for_few_rows(patch):
-    """How far the order of few rows can be trusted is judged by these rows alone, as if they were many."""
-    whole = statistic.Placements.trials
-    patch.setattr(statistic, "GUESS_ROWS", 1e-3)
-    patch.setattr(statistic.Placements, "trials", lambda self, auc, noise: (whole(self, auc, noise)[0], 1e6))
+def with_pairs_taken_for_rows(patch):
+    """Every pair counts as a comparison of its own, however few rows of a class they share."""
+    patch.setattr(statistic.Rows, "trials", lambda self, auc, seen, shows: (1 / self._per_pair, 1e6))
 
 
 FAULTS = {
@@ -191,7 +189,7 @@ FAULTS = {
     "cells=normal;structure=independent;strength=weak penalty;pipeline=plain",
     with_the_scaler_kept: "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
     "structure=blocks;strength=medium penalty;pipeline=scaler",
-    without_help_for_few_rows: "question=auc;rows=10-20;columns=6-30;effect=very strong;family=logistic;"
+    with_pairs_taken_for_rows: "question=auc;rows=10-20;columns=6-30;effect=very strong;family=logistic;"
     "share=30-50 %;cells=normal;structure=independent;strength=medium penalty;pipeline=plain",
 }
 

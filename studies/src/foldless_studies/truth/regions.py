@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any
 
@@ -110,6 +110,11 @@ class Ledger:
         held, alarm = (each[mine & ~np.isnan(each)] == 1 for each in (self.held, self.alarm))
         return log_stake(held, HELD), log_stake(~alarm, 1 - ALARMS)
 
+    def suspicion(self, mine: Any) -> float:
+        """The evidence against the claims that some of the answers tell of."""
+        told = [not np.isnan(each[mine]).all() for each in (self.held, self.alarm)]
+        return max((stake for stake, tells in zip(self.evidence(mine), told, strict=True) if tells), default=-np.inf)
+
     @cached_property
     def wrong(self) -> Any:
         """Whether an answer misses the truth, or finds something where there is nothing."""
@@ -155,17 +160,11 @@ def region_of(text: str) -> Region:
     return tuple((factor, level) for factor, _, level in (part.partition("=") for part in text.split(";")))
 
 
-@cache
-def _how_many() -> Any:
-    """How many regions of 0, 1, 2, ... levels there are."""
-    return reduce(np.convolve, [np.array([1.0, len(set(levels))]) for levels in FACTORS.values()])
-
-
 def suspects(ledger: Ledger, count: int) -> list[Region]:
     """The regions that look worst, for the next situations: level by level, the WIDTH worst of them going on.
 
-    The more levels, the more regions there are, of which the worst by chance looks worse: evidence counts less the
-    logarithm of their number. A region is left out that shares half of its wrong answers with a worse one.
+    Of many regions the worst by chance looks bad, and the more levels, the more regions there are: each level counts
+    against the evidence. A region is left out that shares half of its wrong answers with a worse one.
     """
     levels = {(factor, level): ledger.levels[factor] == level for factor in FACTORS for level in FACTORS[factor]}
     found: dict[Region, tuple[float, Any]] = {}
@@ -178,10 +177,9 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
             if one[0] not in dict(region)
         }
         counted = {r: mine if "question" in dict(r) else mine & ledger.main for r, mine in deeper.items()}
-        judged = {r: (max(ledger.evidence(mine)), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
+        judged = {r: (ledger.suspicion(mine), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
         worst = sorted(judged, key=lambda region: -judged[region][0])[:WIDTH]
-        chance = float(np.log(_how_many()[depth]))
-        found |= {region: (judged[region][0] - chance, judged[region][1]) for region in worst}
+        found |= {region: (judged[region][0] - depth, judged[region][1]) for region in worst}
         front = {region: deeper[region] for region in worst}
     chosen: list[Region] = []
     for region in sorted(found, key=lambda region: -found[region][0]):
