@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import expit
 
 import foldless as fl
-from foldless.honest.probabilities import FARTHEST
 from foldless_studies import runs
 from foldless_studies.sampling import Floats, Labels, source
 from foldless_studies.truth.situations import RISKS, Data, Levels, Situation, fits
@@ -23,6 +22,7 @@ EDGE, AUC_EDGE = 0.005, 0.001
 NEAR = 1e-6  # numbers that are no estimates, as the net benefit of treating everyone, are equal to rounding
 THRESHOLD = 0.2  # of the net benefit
 KNOWN = 0.1  # standard error of a truth, in widths of the interval, up to which it is one
+FARTHEST = 25.0  # log odds beyond which the library takes a row for certain
 STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
 KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
@@ -236,7 +236,7 @@ def _slope(y: Labels, scores: Floats, weight: Floats) -> tuple[float, float]:
     """The slope of a logistic regression on the log odds, and its standard error."""
     from sklearn.linear_model import LogisticRegression
 
-    s = np.clip(scores, -FARTHEST, FARTHEST)  # as the library reads probabilities that are as good as certain
+    s = np.clip(scores, -FARTHEST, FARTHEST)
     scale = float(np.std(s)) or 1.0
     line = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1_000)
     q = line.fit(s[:, None] / scale, y, sample_weight=weight * y.size).predict_proba(s[:, None] / scale)[:, 1]
