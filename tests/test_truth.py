@@ -189,8 +189,8 @@ FAULTS = {
     "cells=normal;structure=independent;strength=weak penalty;pipeline=plain",
     with_the_scaler_kept: "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
     "structure=blocks;strength=medium penalty;pipeline=scaler",
-    with_pairs_taken_for_rows: "question=auc;rows=10-20;columns=6-30;effect=very strong;family=logistic;"
-    "share=30-50 %;cells=normal;structure=independent;strength=medium penalty;pipeline=plain",
+    with_pairs_taken_for_rows: "question=auc;rows=41-80;columns=6-30;effect=strong;family=logistic;share=10-30 %;"
+    "cells=normal;structure=independent;strength=medium penalty;pipeline=plain",
 }
 
 

@@ -186,4 +186,12 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
         mine = found[region][1] & ledger.wrong
         if all(np.sum(mine & found[other][1]) <= np.sum(mine) / 2 for other in chosen):
             chosen.append(region)
-    return chosen[:count]
+    return [_to_the_point(region, ledger) for region in chosen[:count]]
+
+
+def _to_the_point(region: Region, ledger: Ledger) -> Region:
+    """The same region, where there is nothing to find, if false alarms are what speaks against it."""
+    mine = ledger.among(region)
+    low, loud = ledger.evidence(mine)
+    silent = low >= loud or np.isnan(ledger.alarm[mine]).all()
+    return region if silent or "effect" in dict(region) else (*region, ("effect", "none"))
