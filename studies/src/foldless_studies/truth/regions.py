@@ -6,7 +6,7 @@ share of the stake on each. If the claim is true the stake does not grow in expe
 whenever one stops: it reaches 1/a with probability at most a. The same for false alarms.
 
 Two kinds of regions are tested, each at half of the 5 %: every level and every pair of levels, on the situations drawn
-at large; and suspects of up to five levels, which looked bad in the rounds before, on situations drawn for them since.
+at large; and suspects of several levels, which looked bad in the rounds before, on situations drawn for them since.
 With R regions of a kind, and a = .025 / (2 R), some region is named wrongly in at most 5 % of runs.
 """
 
