@@ -124,7 +124,7 @@ class Extent:
         return Extent(tuple(top[:, part] for top in self.tops), self.mean[part])
 
     def sides(self, values: Floats) -> tuple[Floats, ...]:
-        return sides(values, self.mean, both=len(self.tops) > 1)
+        return _sides(values, self.mean, both=len(self.tops) > 1)
 
     def without_row(self, values: Floats, weight: Floats | None) -> Floats:
         """r^2 (n, p) without each of these rows."""
@@ -143,7 +143,7 @@ class Extent:
         return np.asarray(np.where(whole > 0, without / np.where(whole > 0, whole, 1.0), 1.0) ** 2)
 
 
-def sides(values: Floats, mean: Floats, both: bool) -> tuple[Floats, ...]:
+def _sides(values: Floats, mean: Floats, both: bool) -> tuple[Floats, ...]:
     """The values (n, p) and, where the range counts, the values with the sign changed; nothing for filled cells."""
     none = _filled(values, mean)
     return tuple(np.where(none, -np.inf, side) for side in ((values, -values) if both else (np.abs(values),)))
@@ -228,7 +228,7 @@ def _scale(part: ScaledColumns, values: Floats, weight: Floats | None) -> Scale:
     mean = np.full(part.width, 0.0 if part.centred else np.nan) if part.mean is None else part.mean
     if part.kind == "sd":
         return Spread.of(values, weight, _filled(values, mean))
-    return Extent.of(*sides(values, mean, part.kind == "range"), mean=mean)
+    return Extent.of(*_sides(values, mean, part.kind == "range"), mean=mean)
 
 
 # ---- The fit, seen from its columns.
@@ -360,11 +360,10 @@ class Columns:
     def effective(self, h: Floats, ratio: Floats) -> Floats:
         """E = Delta / (1 + Delta h), Delta = lam (r^2 - 1), h = diag H_S^-1."""
         change = self.lam * (ratio - 1.0)
-        rare = ratio < RARE
-        if rare.any():
-            change[ratio < VANISHED] = self.lam * NO_WEIGHT
         slack = 1.0 + change * h
-        slack[rare] = np.maximum(slack[rare], VANISHED)
+        if (rare := ratio < RARE).any():
+            change[ratio < VANISHED] = self.lam * NO_WEIGHT
+            slack[rare] = np.maximum(1.0 + change[rare] * h[rare], VANISHED)
         return np.asarray(np.divide(change, slack, out=change))
 
     def changes(self, weight: Floats) -> Changes:
