@@ -302,6 +302,14 @@ def test_permute_with_groups(tmp_path):
     assert found["exhaustive"]
 
 
+def test_permute_counts_the_class_that_it_calls_positive(tmp_path):
+    """The classes of the file go by its own order, in which 'case' comes before 'control'."""
+    path, y = tmp_path / "cases.csv", np.repeat(["case", "control"], [15, 35])
+    pl.DataFrame({"a": np.random.default_rng(0).normal(size=50), "y": y}).write_csv(path)
+    found = answered("permute", path, "--target", "y", "--permutations", "9")
+    assert (found["classes"], found["n_negative"], found["n_positive"]) == (["control", "case"], 35, 15)
+
+
 # ---- foldless search
 
 

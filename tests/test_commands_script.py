@@ -165,7 +165,7 @@ compare stages.csv {T} --models logistic,ridge                    | 0 | 90 value
 report stages.csv {T} -o stages.html                              | 0 | out of 3, this classifier ranks them
 plan stages.csv {T} --factors 2                                   | 2 | plan of 3 classes is for independent rows
 search stages.csv {T} --Cs 0.1,1                                  | 2 | search of 3 classes is for independent rows
-validate stages.csv {T}                                           | 2 | validate of 3 classes is for independent rows
+validate stages.csv {T}                                           | 0 | of 3 classes
 auc heart.csv {T} --level 90                                      | 2 | write 0.9 for 90 %
 auc heart.csv {T} --scores scores.csv                             | 0 | scores.csv
 auc heart.csv {T} --scores scores.txt                             | 2 | ends in .csv

@@ -15,6 +15,7 @@ import matplotlib.pyplot as plt
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
@@ -204,6 +205,15 @@ def test_own_threshold(data, model):
     moved = FixedThresholdClassifier(LogisticRegression(C=0.5, tol=1e-10), threshold=0.8).fit(X, y)
     display = fl.ROCPosteriorDisplay.from_estimator(moved, X, y)
     assert display.curves["FixedThresholdClassifier"].point.threshold == pytest.approx(np.log(4))
+
+
+def test_own_probability(data):
+    """A classifier of probabilities alone is shown at its own, though a wrapper moved it."""
+    X, y, _ = data
+    for wrapper, probability in ((GaussianNB(), 0.5), (FixedThresholdClassifier(GaussianNB(), threshold=0.3), 0.3)):
+        analysis = fl.analyse(wrapper.fit(X, y), X, y, method="refit")
+        (curve,) = fl.ROCPosteriorDisplay.from_estimator(analysis).curves.values()
+        assert curve.point.probability == pytest.approx(probability)
 
 
 def test_roc_in_sample_takes_its_prior(data, model):

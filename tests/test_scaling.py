@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import gaussian
-from foldless.honest import pairs, scaling
+from foldless.honest import pairs, scales, scaling
 from foldless.honest.classes import log_odds, remove_rows_of_classes
 from foldless.honest.leave_one_out import remove_rows
 from foldless.model.view import take_apart
@@ -157,7 +157,7 @@ def test_means_that_fill_gaps_leave_with_the_row(scaler):
     """What is left of a column that one row alone holds are not the cells that its mean had filled."""
     X, y = rare_with_gaps(20)
     steps = make_pipeline(SimpleImputer(), scaler).fit(X)
-    (part,) = scaling.measured(
+    (part,) = scales.measured(
         steps.transform(X), take_apart(make_pipeline(*steps, LOGISTIC).fit(X, y), X, y).scaled, None
     )
 
@@ -170,7 +170,7 @@ def test_means_that_fill_gaps_leave_with_the_row(scaler):
 
     alone = part.scale.without_row(steps.transform(X), None)
     np.testing.assert_allclose(alone, [refitted([i]) for i in range(len(y))], atol=1e-9)
-    units = scaling.Units.of(part, steps.transform(X), np.arange(len(y)) // 2)
+    units = scales.Units.of(part, steps.transform(X), np.arange(len(y)) // 2)
     sets = np.array([[0, 3], [4, 9]])
     together = [refitted(np.r_[2 * a, 2 * a + 1, 2 * b, 2 * b + 1]) for a, b in sets]
     np.testing.assert_allclose(units.ratio(sets), together, atol=1e-9)

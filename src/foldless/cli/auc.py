@@ -247,17 +247,14 @@ def _against_guessing(result: dict[str, Any]) -> str:
 def _facts(result: dict[str, Any], request: Request, several: bool) -> dict[str, str]:
     if several:
         area = {"average AUC": f"{words.rate(result['auc'])}   (over pairs of classes, Hand and Till)"}
-        counts = zip(result["classes"], result["counts"], strict=True)
-        rows = ", ".join(f"{n} '{label}'" for label, n in counts)
     else:
         area = {"AUC": words.rate(result["auc"])}
-        rows = request.class_counts(result["n_positive"], result["n_negative"])
     return {
         **area,
         f"{words.percent(result['level'])} interval": words.span(result["low"], result["high"]),
         "probability that AUC > 0.5": words.rate(result["prob_above_chance"]),
         **({} if several else _rate_facts(result)),
-        "rows": rows,
+        "rows": request.class_counts,
         "classifier": request.classifier_words + _encoding(result),
         "method": f"{result['method']}   ({_how(result['method'], request)})",
         **request.table_facts(),

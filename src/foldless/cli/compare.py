@@ -292,7 +292,7 @@ def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
         more["classifier"] = request.classifier_words
     return {
         **facts,
-        "rows": request.class_counts(result.get("n_positive", 0), result.get("n_negative", 0)),
+        "rows": request.class_counts,
         **more,
         "method": result["method"],
         **request.table_facts(),

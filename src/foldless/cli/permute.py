@@ -60,7 +60,8 @@ def answer(request: Request, permutations: int) -> tuple[dict[str, Any], fl.Perm
         test = fl.permutation_test(model, request.X, request.y, permutations, **how)
         analysis = request.judged(model)
     figures = test.summary()
-    notes = figures.pop("notes")
+    notes, (negative, positive) = figures.pop("notes"), request.classes
+    figures |= {"n_positive": request.sizes[positive], "n_negative": request.sizes[negative]}
     about = {"n_features": len(request.features), "classifier": request.classifier}
     doubts = request.doubts(analysis, warned, notes)
     return {**request.facts(), "classes": request.classes, **about, **figures, **doubts}, test
@@ -78,7 +79,7 @@ def show(result: dict[str, Any], request: Request) -> None:
             "AUC": f"{words.rate(result['auc'])}   ({result['left_out']} left out of the fit)",
             "permuted labels": f"{words.rate(null['median'])}   ({words.span(null['low'], null['high'])})",
             "relabellings": f"{kind} {result['n_permutations']:,}, of {result['permuted']}",
-            "rows": ", ".join(f"{request.sizes[label]} '{label}'" for label in result["classes"]),
+            "rows": request.class_counts,
             "classifier": request.classifier_words,
             **request.table_facts(),
         }

@@ -83,11 +83,6 @@ class Request:
         label, why = self._positive
         return "" if label is None else f" The positive class is '{label}' ({why})."
 
-    @property
-    def how(self) -> dict[str, Any]:
-        """The arguments that every public function takes."""
-        return {"pos_label": self.positive, "groups": self.groups}
-
     def two_classes_only(self, what: str) -> None:
         """Refuse a question that has no answer for three classes."""
         if len(self.labels) > 2:
@@ -184,10 +179,9 @@ class Request:
         """The analysis of the fitted classifier, or of a given one."""
         model = self.fitted() if model is None else model
         rows = self.row_numbers if self.row_names is None else self.row_names
-        names = {"feature_names": self.features, "row_names": rows}
         y, positive = self.targets(model)
-        how = {**names, **self.how, "pos_label": positive}
-        return fl.analyse(model, self.X, y, method=method_for(method, model), **how)
+        about = {"pos_label": positive, "groups": self.groups, "feature_names": self.features, "row_names": rows}
+        return fl.analyse(model, self.X, y, method=method_for(method, model), **about)
 
     def facts(self) -> dict[str, Any]:
         """What every command's JSON begins with."""
@@ -222,12 +216,13 @@ class Request:
             "notes": [*new, *notes, *self.numbering(findings)],
         }
 
-    def class_counts(self, n_positive: int, n_negative: int) -> str:
-        """Rows of each class, in words."""
+    @property
+    def class_counts(self) -> str:
+        """Rows of each class, in words; of two, the positive one first."""
         if len(self.labels) > 2:
-            return ", ".join(f"{count} '{label}'" for label, count in self.sizes.items())
-        negative, positive = self.classes
-        return f"{n_positive} '{positive}' (positive), {n_negative} '{negative}' (negative)"
+            return ", ".join(f"{self.sizes[label]} '{label}'" for label in self.classes)
+        told = zip(self.classes[::-1], ("positive", "negative"), strict=True)
+        return ", ".join(f"{self.sizes[label]} '{label}' ({role})" for label, role in told)
 
     def table_facts(self) -> dict[str, str]:
         """How many groups there are, what was done to the table, and how it was read."""

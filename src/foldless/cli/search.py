@@ -167,7 +167,7 @@ def _sentence(result: dict[str, Any]) -> str:
 def _facts(result: dict[str, Any], request: Request) -> dict[str, str]:
     return {
         "optimism of the choice": f"{result['optimism']:.3f}",
-        "rows": ", ".join(f"{int(np.sum(request.y == label))} '{label}'" for label in request.classes),
+        "rows": request.class_counts,
         "classifier": f"{CLASSIFIERS[request.options.model].title}; {request.columns_words}",
         "method": result["method"],
         **request.table_facts(),

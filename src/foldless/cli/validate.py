@@ -58,7 +58,6 @@ def validate(
     request = read(ctx, options, model_file)
     for option in (name for name, value in {"--threshold": threshold, "--prevalence": prevalence}.items() if value):
         request.two_classes_only(option)
-    request.independent_rows_only("validate")
     with console.gathered_warnings() as warned:
         analysis = request.judged(method=method)
         found = fl.validate(analysis, threshold=threshold, prevalence=prevalence, level=options.level)

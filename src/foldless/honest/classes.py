@@ -44,7 +44,7 @@ MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
 MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # rows whose pairs are evaluated: roughly in all, and the minimum per class
 KEPT_APART = (
     "the groups keep the classes apart: some fits would not see all classes, or no model would score rows of two of "
-    "them. Use finer groups, or none if the rows are independent."
+    "them: use finer groups, or none if the rows are independent."
 )
 USED = "that optimum, or the nearest one with a stronger penalty"
 DECISION = "the class's column of decision_function"

@@ -24,7 +24,8 @@ from foldless.errors import InputError
 from foldless.honest.design import Design, build_design, inverse_root
 from foldless.honest.families import MAX_SHRINKAGE, shrinkage, trains_as_its_class
 from foldless.honest.removal import column_blocks
-from foldless.honest.scaling import VANISHED, change_without_row, lifted, measured
+from foldless.honest.scales import VANISHED, change_without_row, measured
+from foldless.honest.scaling import lifted
 from foldless.honest.stand_ins import NO_SLACK, PENALTY
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView

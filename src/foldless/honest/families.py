@@ -16,7 +16,7 @@ import numpy as np
 from foldless.checks import Floats, Labels
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.objective import Balance, LogisticLoss, Objective, Readout, Removal, SquaredHingeLoss, SquaredLoss
-from foldless.honest.scaling import measured
+from foldless.honest.scales import measured
 from foldless.laws.moments import feature_moments
 from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView

@@ -22,7 +22,8 @@ from foldless.honest.objective import Removal
 from foldless.honest.pairs import Sample
 from foldless.honest.removal import LocalModel, Problem, typical_row
 from foldless.honest.rows import Provenance, Removed, growth, pairs_of_sample, refuse_infinite
-from foldless.honest.scaling import Columns, Units, per_unit
+from foldless.honest.scales import Units, per_unit
+from foldless.honest.scaling import Columns
 
 PLAIN = 0.9  # groups of less leverage than this are far from determining their own scores
 

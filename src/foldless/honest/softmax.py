@@ -29,7 +29,8 @@ from foldless.honest.families import (
     strength,
     trains_as_its_class,
 )
-from foldless.honest.scaling import VANISHED, change_without_row, lifted, measured
+from foldless.honest.scales import VANISHED, change_without_row, measured
+from foldless.honest.scaling import lifted
 from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.model.view import LinearView
 

@@ -19,7 +19,7 @@ from foldless.checks import Array, Floats, Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import Design, with_constant
 from foldless.honest.objective import Loss, Objective
-from foldless.honest.scaling import Measured
+from foldless.honest.scales import Measured
 from foldless.model.steps import ScaledColumns
 from foldless.tables.block import Block
 from foldless.tables.matrix import LazyMatrix, Rows, finite_block_scores

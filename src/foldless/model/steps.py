@@ -114,7 +114,7 @@ class ScaledColumns:
 
     `centred` says whether it also took off their means, `weight` holds the weights of the rows in its statistics, and
     `given` is True where no scaler is known, but the columns came standardised. `scale` says how their scale follows
-    from the rows (`foldless.honest.scaling`), and `mean` (p,) is their mean, where all rows are in memory.
+    from the rows (`foldless.honest.scales`), and `mean` (p,) is their mean, where all rows are in memory.
     """
 
     columns: slice
@@ -226,7 +226,9 @@ def own_probability(estimator: Any) -> float:
 
 
 def why_unknown(estimator: Any) -> str | None:
-    """Why a classifier's own threshold cannot be determined, or None."""
+    """Why a classifier's own threshold cannot be determined, or None; one of probabilities always can."""
+    if not hasattr(estimator, "decision_function"):
+        return None
     try:
         own_threshold(estimator)
     except EstimatorError as err:

@@ -131,9 +131,7 @@ def rates_part(case: Case) -> Part:
 
 def own_rates(case: Case) -> ErrorPosterior | str:
     """The rates at the classifier's own threshold, or why they are unknown."""
-    estimator = case.analysis.estimator
-    known = not hasattr(estimator, "decision_function")  # probabilities, which the classifier compares with one half
-    reason = NO_THRESHOLD if case.is_weights else None if known else why_unknown(estimator)
+    reason = NO_THRESHOLD if case.is_weights else why_unknown(case.analysis.estimator)
     return case.analysis.rates() if reason is None else reason
 
 
