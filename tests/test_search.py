@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from data import alternating
 from foldless.progress import Bar
-from foldless.search.choice import JointAUC
+from foldless.search.candidates import JointAUC
 from sklearn_versions import l1
 
 C = [0.001, 0.1, 10.0]
@@ -173,7 +173,7 @@ def test_simplest_takes_the_strongest_penalty_that_is_not_credibly_worse(data):
 
 def test_simplest_stays_with_the_model_of_the_best():
     """Strengths are compared only where everything else is equal."""
-    from foldless.search.choice import simplest
+    from foldless.search.candidates import simplest
 
     candidates = [{"C": c, "fit_intercept": f} for f in (True, False) for c in (0.1, 1.0)]
     mean, eye = np.array([0.7, 0.8, 0.8, 0.79]), np.eye(4)

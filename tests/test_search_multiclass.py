@@ -25,7 +25,7 @@ from foldless.honest.class_statistic import TrainingRows, averaged
 from foldless.honest.classes import remove_rows_of_classes
 from foldless.model.view import take_apart
 from foldless.search import run
-from foldless.search.choice import shares_of
+from foldless.search.candidates import shares_of
 
 C = [0.001, 0.1, 10.0]
 NAMES = np.array(["ash", "birch", "cedar"])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
-from foldless.search.choice import JointAUC
+from foldless.search.candidates import JointAUC
 
 INDEPENDENT = np.eye(5)
 

@@ -24,16 +24,11 @@ Bools = npt.NDArray[np.bool_]
 # ---- Parameters with a fixed set of values.
 
 
-def known_method(method: Any) -> None:
-    """Refuse an unknown method."""
-    if method not in ("auto", "loo", "refit", "in-sample"):
-        raise InputError(f"method must be 'auto', 'loo', 'refit' or 'in-sample', got {method!r}.")
-
-
 def one_of(value: Any, name: str, choices: tuple[str, ...]) -> None:
     """Refuse an option that does not exist."""
     if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}.")
+        *first, last = map(repr, choices)
+        raise InputError(f"{name} must be {', '.join(first)} or {last}, got {value!r}.")
 
 
 def known_average(multi_class: Any) -> None:

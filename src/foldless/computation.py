@@ -49,7 +49,7 @@ class Options:
     row_names: Any = None
 
     def __post_init__(self) -> None:
-        checks.known_method(self.method)
+        checks.one_of(self.method, "method", ("auto", "loo", "refit", "in-sample"))
         checks.known_average(self.multi_class)
 
     @property

@@ -132,7 +132,7 @@ def _adaptive_cbauc(w: Any, X: Any, y: Any, prior: Prior, pos_label: Any) -> Any
     checks.same_length(M.shape[0], labels.positive.size)
     scores = project(M, W)
     checks.finite_scores(scores, M)
-    mean = in_sample.mean_auc(M, labels.positive, W, scores, prior)
+    mean = in_sample.adaptive_mean_auc(M, labels.positive, W, scores)
     return float(mean) if W.ndim == 1 else mean
 
 

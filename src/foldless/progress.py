@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from foldless.errors import InputError
 
 Progress = Callable[[int, int, float], None]
+T = TypeVar("T")
 
 
 def as_progress(progress: Any, what: str) -> Progress | None:
@@ -23,6 +24,22 @@ def as_progress(progress: Any, what: str) -> Progress | None:
             f"progress must be True, False or a callable that takes (done, total, seconds to go), got {progress!r}."
         )
     return progress  # type: ignore[no-any-return]
+
+
+def told(
+    parts: Iterable[T], total: int, progress: Progress | None, size: Callable[[T], int] = lambda _: 1
+) -> Iterator[T]:
+    """The parts as they are done; with each, `progress` learns how much of `total` that is so far."""
+    done, start = 0, monotonic()
+    try:
+        for part in parts:
+            done += size(part)
+            if progress is not None:
+                progress(done, total, (monotonic() - start) / done * (total - done))
+            yield part
+    finally:
+        if isinstance(progress, Bar):
+            progress.close()
 
 
 class Bar:

@@ -221,7 +221,7 @@ def _few(*counts: int) -> tuple[str, ...]:
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     """Discrimination, overall error and calibration."""
     positive, own = measures.rows.positive, measures.rows.own
-    area = Figure("AUC", analysis.auc, Pairs.of_scores(own[positive], own[~positive]).ranks().mean)
+    area = Figure("AUC", analysis.auc, Pairs(own[positive], own[~positive]).ranks().mean)
     laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 

@@ -118,6 +118,15 @@ def counted(n: int, what: str, plural: str | None = None) -> str:
     return f"{n:,} {what if n == 1 else plural or what + 's'}"
 
 
+def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
+    """Each note of several models once; one that does not concern all of them names its models."""
+    owners: dict[str, list[str]] = {}
+    for name, own in notes.items():
+        for note in dict.fromkeys(own):
+            owners.setdefault(note, []).append(name)
+    return [note if len(who) == len(notes) else f"{', '.join(who)}: {note}" for note, who in owners.items()]
+
+
 # ---- Rates, intervals and levels.
 
 DIGITS = 3

@@ -181,7 +181,7 @@ def judged(models: Mapping[str, Any], X: Any, y: Any, options: Options) -> Judge
         with _about(name):
             posteriors[name] = each.auc
     _emit(analyses)
-    notes = _merged(posteriors) + tuple(
+    notes = tuple(words.merged_notes({name: post.notes for name, post in posteriors.items()})) + tuple(
         f"{name}: refitted here as others have no closed form, on the same splits; alone it is judged in closed form, "
         f"with an AUC of {words.estimate(each.auc.mean, *each.auc.interval())}."
         for name, each in alone.items()
@@ -273,12 +273,3 @@ def _emit(analyses: Mapping[str, Analysis]) -> None:
             if text not in seen:
                 seen.add(text)
                 warn_user(text, type(warning))
-
-
-def _merged(posteriors: Mapping[str, AUCPosterior]) -> tuple[str, ...]:
-    """Each note once, with the models that it concerns where it does not concern all."""
-    owners: dict[str, list[str]] = {}
-    for name, post in posteriors.items():
-        for note in dict.fromkeys(post.notes):
-            owners.setdefault(note, []).append(name)
-    return tuple(note if len(who) == len(posteriors) else f"{', '.join(who)}: {note}" for note, who in owners.items())

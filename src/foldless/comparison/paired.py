@@ -14,8 +14,8 @@ from scipy.special import gammaincinv, ndtri
 from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, effects_of_rows
-from foldless.honest.held_out import HeldOut, agreement_of, factor_of
-from foldless.honest.pairs import Ranked
+from foldless.honest.held_out import HeldOut, ModelPairs, agreement_of, factor_of
+from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import HIGH, LOW
 from foldless.honest.refits import Refits
 from foldless.honest.rows import Removed
@@ -77,7 +77,7 @@ class _Model:
     statistic: SeparationStatistic
 
     @property
-    def pairs(self) -> Ranked:
+    def pairs(self) -> Pairs | ModelPairs:
         return self.removed.pairs
 
     @property
@@ -212,7 +212,7 @@ class _Refitted(_Model):
     held: HeldOut
 
     @property
-    def pairs(self) -> Ranked:
+    def pairs(self) -> Pairs | ModelPairs:
         return self.held.pairs  # only scores by one and the same fit are compared
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats, is_sparse
+from foldless.checks import Floats, dense
 from foldless.findings.finding import Finding, present
 from foldless.findings.naming import Names
 from foldless.honest.design import Bools, Ints
@@ -109,7 +109,7 @@ def column_figures(X: Any, positive: Bools, w: Floats | None = None) -> ColumnFi
     if rows.size > MAX_ROWS:
         rows = np.sort(np.random.default_rng(SEED).permutation(rows.size)[:MAX_ROWS])
         X = X[rows]
-    parts = [_figures(as_dense(X[:, part]), positive[rows]) for part in blocks(index, rows.size, BLOCK)]
+    parts = [_figures(dense(X[:, part]), positive[rows]) for part in blocks(index, rows.size, BLOCK)]
     auc, skewness, deviate, t, two = (np.concatenate(values) for values in zip(*parts, strict=True))
     carried = load[index] / max(float(load.sum()), np.finfo(float).tiny)
     n1 = int(positive[rows].sum())
@@ -182,11 +182,6 @@ def blocks(index: Ints, n_rows: int, entries: int) -> list[Ints]:
     """Columns in blocks of about `entries` entries each."""
     step = max(1, entries // n_rows)
     return [index[start : start + step] for start in range(0, index.size, step)]
-
-
-def as_dense(X: Any) -> Floats:
-    """A dense table in double precision."""
-    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
 
 
 def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Floats, Bools]:
@@ -286,9 +281,9 @@ def _between_classes(M: Any, classes: Any) -> Floats:
     members /= np.sqrt(members.sum(axis=0))
     shares = []
     for part in blocks(np.arange(M.shape[1]), M.shape[0], BLOCK_ENTRIES):
-        dense = as_dense(M[:, part[0] : part[-1] + 1])
+        block = dense(M[:, part[0] : part[-1] + 1])
         with np.errstate(all="ignore"):
-            dense = dense - dense.mean(axis=0)
-            share = np.square(members.T @ dense).sum(axis=0) / np.einsum("ij,ij->j", dense, dense)
+            block = block - block.mean(axis=0)
+            share = np.square(members.T @ block).sum(axis=0) / np.einsum("ij,ij->j", block, block)
         shares.append(np.nan_to_num(share))
     return np.concatenate(shares)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from foldless.checks import Floats, as_matrix, is_sparse
+from foldless.checks import Floats, as_matrix, dense, is_sparse
 from foldless.errors import InputError
-from foldless.findings.columns import SKETCH_SEED, Sketch, as_dense, label_column
+from foldless.findings.columns import SKETCH_SEED, Sketch, label_column
 from foldless.findings.finding import Finding, Severity, present
 from foldless.findings.naming import Names
 from foldless.honest.design import Ints, blocks
@@ -161,8 +161,8 @@ def unusual(X: Any, equal: Ints) -> bool:
     rng = np.random.default_rng(SEED)
     repeated = np.bincount(equal)[equal] > 1
     rows = np.concatenate([np.flatnonzero(repeated), rng.permutation(np.flatnonzero(~repeated))])
-    dense = as_dense(X[rows[: min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1]))]]) + 0.0
-    marks = np.add.reduceat(_hashed(dense, rng), category_starts(dense), axis=1, dtype=np.uint64)
+    values = dense(X[rows[: min(MAX_ROWS, max(500, MAX_ENTRIES // X.shape[1]))]]) + 0.0
+    marks = np.add.reduceat(_hashed(values, rng), category_starts(values), axis=1, dtype=np.uint64)
     if distinct <= HANDFUL and distinct * OFTEN <= equal.size:
         # A single measurement tells all different rows apart.
         return sum(np.unique(column).size == distinct for column in marks.T[:MAX_COLUMNS]) > CODINGS

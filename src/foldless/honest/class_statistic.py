@@ -305,7 +305,7 @@ class HeldOutRows(_AsComputed):
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         rows1, rows0 = _members(self.codes, first), _members(self.codes, second)
-        pairs = Pairs.of_scores(self.scores[rows1, score], self.scores[rows0, score])
+        pairs = Pairs(self.scores[rows1, score], self.scores[rows0, score])
         ranks, groups = pairs.ranks(), None if self.groups is None else (self.groups[rows1], self.groups[rows0])
         statistic = statistic_of_placements(Placements.of(ranks, groups), ranks.mean, 0.0)
         return Component(score, (rows1, rows0), pairs, statistic)

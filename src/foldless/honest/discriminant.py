@@ -22,12 +22,11 @@ import numpy as np
 from foldless.checks import Floats, Ints, dense
 from foldless.errors import InputError
 from foldless.honest.design import Design, build_design, inverse_root
-from foldless.honest.families import MAX_SHRINKAGE, shrinkage, trains_as_its_class
+from foldless.honest.families import MAX_SHRINKAGE, known_class, shrinkage
 from foldless.honest.removal import column_blocks
 from foldless.honest.scales import VANISHED, change_without_row, measured
 from foldless.honest.scaling import lifted
 from foldless.honest.stand_ins import NO_SLACK, PENALTY
-from foldless.model.steps import sklearn_names
 from foldless.model.view import LinearView
 
 
@@ -55,7 +54,7 @@ class Discriminant:
 def discriminant_of(view: LinearView, sample_weight: Floats | None) -> Discriminant | None:
     """The classifier in closed form; None when shrinkage is estimated or the scatter is singular."""
     est: Any = view.estimator
-    if "LinearDiscriminantAnalysis" not in sklearn_names(est) or not trains_as_its_class(est):
+    if known_class(est, ("LinearDiscriminantAnalysis",)) is None:
         return None
     if sample_weight is not None:
         raise InputError("LinearDiscriminantAnalysis.fit takes no sample_weight: leave it out.")

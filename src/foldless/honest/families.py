@@ -372,8 +372,3 @@ def _with_scales(objective: Objective, view: LinearView, sample_weight: Floats |
         return objective
     streamed = isinstance(view.X, LazyMatrix)  # scales are then measured when the rows are read
     return replace(objective, scaled=view.scaled if streamed else measured(view.X, view.scaled, sample_weight))
-
-
-def trains_as_its_class(est: Any) -> bool:
-    """Whether fit is scikit-learn's own: a subclass with its own fit may minimise anything."""
-    return str(getattr(type(est).fit, "__module__", "")).startswith("sklearn.")

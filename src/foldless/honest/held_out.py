@@ -249,7 +249,7 @@ EVERY_PAIR = 1 << 20  # up to this many pairs, scores that only rounding separat
 
 def _pairs_of(score1: Floats, score0: Floats) -> Pairs:
     if score1.size * score0.size > EVERY_PAIR:
-        return Pairs.of_scores(score1, score0)
+        return Pairs(score1, score0)
     return Pairs(score1, score0, pair_differences(score1[:, None], score0))
 
 

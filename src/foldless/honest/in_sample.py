@@ -77,10 +77,8 @@ def adaptive_separation(X: Any, positive: Any, weights: Floats, scores: Floats) 
     )
 
 
-def mean_auc(X: Any, positive: Any, weights: Floats, scores: Floats, prior: Prior) -> Any:
-    """CBAUC of one classifier, or of each column of weights (P, K)."""
-    if prior.family != "adaptive":
-        return score_posterior(X, positive, weights, scores, prior).mean_auc()
+def adaptive_mean_auc(X: Any, positive: Any, weights: Floats, scores: Floats) -> Any:
+    """CBAUC of one classifier under `Prior.adaptive()`, or of each column of weights (P, K)."""
     columns = zip(np.atleast_2d(weights.T), np.atleast_2d(scores.T), strict=True)
     means = [adaptive_separation(X, positive, w, z).mean_probability(SQRT2) for w, z in columns]
     return np.array(means) if weights.ndim == 2 else means[0]

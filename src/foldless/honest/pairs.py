@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +29,6 @@ class Effects:
     by_row1: Floats
     by_row0: Floats
     mean: float
-
-
-class Ranked(Protocol):
-    """Pairs of scores that can be put in order."""
-
-    def ranks(self) -> Effects: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +68,6 @@ class Pairs:
         pairs = cls(margins[0], margins[0].sum() / n1 - margins[1], diff)
         pairs.__dict__["margins"] = margins
         return pairs
-
-    @classmethod
-    def of_scores(cls, score1: Floats, score0: Floats) -> Pairs:
-        """From scores that do not depend on the pair: those of rows that were not used for training."""
-        return cls(score1, score0)
 
     def share_without(self, out1: Bools, out0: Bools) -> float:
         """Share of ordered pairs without some rows; what sampled pairs add to it is taken to stay."""

@@ -442,7 +442,7 @@ def _as_removed(training: Training, held: HeldOut, provenance: Provenance) -> Re
         z=training.own, loo=held.on_scale.mean(axis=0),
         without_pair1=np.broadcast_to(per_row[rows1, None], shape),
         without_pair0=np.broadcast_to(per_row[rows0], shape),
-        partnered=per_row, pairs=Pairs.of_scores(per_row[rows1], per_row[rows0]),
+        partnered=per_row, pairs=Pairs(per_row[rows1], per_row[rows0]),
         drift=0.0, influence_sq=float("nan"), cluster_influence_sq=float("nan"),
         groups=training.groups, provenance=provenance,
     )  # fmt: skip

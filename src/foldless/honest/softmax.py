@@ -25,15 +25,16 @@ from foldless.honest.design import Design, blocks, build_design, inverse_root
 from foldless.honest.families import (
     balanced_counts_sample_weights,
     is_one_against_rest,
+    known_class,
     row_weights,
     strength,
-    trains_as_its_class,
 )
 from foldless.honest.scales import VANISHED, change_without_row, measured
 from foldless.honest.scaling import lifted
 from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.model.view import LinearView
 
+CLASSES = {"LogisticRegression", "LogisticRegressionCV"}
 TINY = float(np.finfo(float).tiny)
 MAX_STEPS = 100
 MAX_HALVINGS = 40
@@ -254,7 +255,7 @@ SETTLED, ROUNDS = 1e-7, 8
 def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
     """The objective of multinomial logistic regression with an L2 penalty at its optimum; None for anything else."""
     est: Any = view.estimator
-    if not sklearn_names(est) & {"LogisticRegression", "LogisticRegressionCV"} or is_one_against_rest(est):
+    if not sklearn_names(est) & CLASSES or is_one_against_rest(est):
         return None
     C = strength(est)
     if C is not None and not np.isfinite(C):
@@ -262,7 +263,7 @@ def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax,
             "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
             "finite C; C=1e4 on standardised columns is next to no penalty."
         )
-    if C is None or not trains_as_its_class(est):
+    if C is None or known_class(est, CLASSES) is None:
         return None
     K, intercept = len(view.classes), bool(est.fit_intercept)
     if K * (min(view.X.shape) + intercept) > MAX_WIDTH:

@@ -279,7 +279,7 @@ class WithinSpectrum:
 def spectrum(X: Any, positive: Array) -> WithinSpectrum:
     """Decompose the data once, through the smaller of the N x N and P x P Gram matrices."""
     checks.sane_size(X)
-    M = np.asarray(X.todense() if checks.is_sparse(X) else X, dtype=np.float64)
+    M = checks.dense(X)
     means = np.stack([M[~positive].mean(axis=0), M[positive].mean(axis=0)])
     delta = means[1] - means[0]
     centred = M - means[positive.astype(int)]

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from foldless.model.view import take_apart
 from foldless.permutation.relabelling import ROWS, Relabelling
 from foldless.permutation.scoring import OwnFits, SharedFit, fit_for
 from foldless.permutation.training import Training
-from foldless.progress import Bar, as_progress
+from foldless.progress import as_progress, told
 from foldless.results.auc import ShownAsCard
 from foldless.tables import refuse_stream
 
@@ -187,28 +186,21 @@ def batches_of(relabelling: Relabelling, rng: np.random.Generator | None, total:
         first = first[:0]
 
 
-def worked(work: Work, items: Iterable[Any], total: int, n_jobs: Any, told: Any, size: Work = lambda _: 1) -> list[Any]:
+def worked(
+    work: Work, items: Iterable[Any], total: int, n_jobs: Any, progress: Any, size: Work = lambda _: 1
+) -> list[Any]:
     """`work` done on all items, in order; progress is told after every one how much of `total` is done."""
     from joblib import Parallel, delayed, effective_n_jobs
 
     alone = effective_n_jobs(n_jobs) == 1
     threads = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     parts: Any = (work(item) for item in items) if alone else threads(delayed(work)(item) for item in items)
-    out: list[Any] = []
-    done, start = 0, monotonic()
     try:
-        for part in parts:
-            out.append(part)
-            done += size(part)
-            if told is not None:
-                told(done, total, (monotonic() - start) / done * (total - done))
+        return list(told(parts, total, progress, size))
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib's advice on work that an interruption has cut off
             parts.close()
-        if isinstance(told, Bar):
-            told.close()
-    return out
 
 
 def left_out_by(fit: SharedFit | OwnFits) -> str:

@@ -327,8 +327,7 @@ class Fitted:
 
     def rows(self, table: Floats) -> Floats:
         """Rows as this classifier sees them, with a last column for the intercept where there is one."""
-        training, rows = self.fit.training, unfold(self.steps, table).table
-        rows = np.asarray(rows.toarray() if checks.is_sparse(rows) else rows, dtype=np.float64)
+        training, rows = self.fit.training, checks.dense(unfold(self.steps, table).table)
         if training.free_intercept:
             return np.column_stack([rows - np.ravel(training.X.mean(axis=0)), np.ones(len(rows))])
         return np.column_stack([rows, np.full(len(rows), training.constant)]) if training.constant else rows

@@ -33,8 +33,7 @@ from foldless.model.view import take_apart
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
 from foldless.results.error import DerivedRate, SeparateScales
-from foldless.search.candidates import Family, Params, weakness
-from foldless.search.choice import shares_in, shares_of_right, shares_of_rows
+from foldless.search.candidates import Family, Params, shares_in, shares_of_right, shares_of_rows, weakness
 
 Warnings = tuple[tuple[type[Warning], str], ...]
 

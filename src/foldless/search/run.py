@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from foldless import checks
 from foldless.errors import InputError, TrustWarning, warn_user
-from foldless.progress import Bar, as_progress
-from foldless.search.candidates import Family, Params, expand, families, param_columns
-from foldless.search.choice import JointAUC, ranks, simplest
+from foldless.progress import as_progress, told
+from foldless.search.candidates import Family, JointAUC, Params, expand, families, param_columns, ranks, simplest
 from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family, try_ridges
 
 
@@ -75,8 +73,7 @@ class SearchOutcome:
 def check_settings(settings: Any) -> None:
     """Check the parameters of a `FoldlessSearch` that say how to search."""
     checks.one_of(settings.rule, "rule", ("best", "simplest"))
-    if settings.scoring not in ("auc", "accuracy", "balanced_accuracy"):
-        raise InputError(f"scoring must be 'auc', 'accuracy' or 'balanced_accuracy', got {settings.scoring!r}.")
+    checks.one_of(settings.scoring, "scoring", ("auc", "accuracy", "balanced_accuracy"))
     error_score = settings.error_score
     if error_score != "raise" and not (isinstance(error_score, float) and np.isnan(error_score)):
         raise InputError(f"error_score must be nan or 'raise', got {error_score!r}.")
@@ -105,15 +102,7 @@ def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Ou
         parts = [Family((k,), (params,)) for k, params in enumerate(candidates)]
     alone = effective_n_jobs(settings.n_jobs) == 1 or len(parts) == 1
     batches = (_try(study, family) for family in parts) if alone else _in_parallel(study, parts, settings.n_jobs)
-    progress, start, total = as_progress(settings.progress, "candidates"), monotonic(), len(candidates)
-    try:
-        for done, outcome in enumerate(chain.from_iterable(batches), 1):
-            if progress is not None:
-                progress(done, total, (monotonic() - start) / done * (total - done))
-            yield outcome
-    finally:
-        if isinstance(progress, Bar):
-            progress.close()
+    return told(chain.from_iterable(batches), len(candidates), as_progress(settings.progress, "candidates"))
 
 
 def is_of_ridges(family: Family) -> bool:

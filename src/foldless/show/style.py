@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
 
+from foldless import words
 from foldless.analysis import Analysis, analysed
 from foldless.cards.drawing import DensityCurve
 from foldless.computation import Options
@@ -44,7 +45,7 @@ class Display:
     @contextmanager
     def _axes(self, ax: Any, width: float, height: float) -> Iterator[Any]:
         """The axes to draw on, given or new; on exit the notes are written under the finished picture."""
-        notes = merged_notes(self.notes) if isinstance(self.notes, Mapping) else list(self.notes)
+        notes = words.merged_notes(self.notes) if isinstance(self.notes, Mapping) else list(self.notes)
         self.figure_, self.ax_ = _axes_for(ax, width, height, notes)
         yield self.ax_
         self.notes_ = _write_notes(self.ax_, notes)
@@ -162,15 +163,6 @@ def capital(text: str) -> str:
 
 
 # ---- notes under the axes
-
-
-def merged_notes(notes: Mapping[str, Iterable[str]]) -> list[str]:
-    """Each note once; with several models, a note that does not apply to all of them names its models."""
-    owners: dict[str, list[str]] = {}
-    for name, own in notes.items():
-        for note in dict.fromkeys(own):
-            owners.setdefault(note, []).append(name)
-    return [note if len(who) == len(notes) else f"{', '.join(who)}: {note}" for note, who in owners.items()]
 
 
 def _write_notes(ax: Any, notes: list[str]) -> Any:
