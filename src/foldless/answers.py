@@ -63,7 +63,7 @@ class OfTwoClasses:
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         if self.analysis.by_refits:  # every step was fitted again: none has seen the rows that it was judged on
             return ()
-        return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.strained)
+        return _trust_warnings(self.analysis.view, self.analysis.leave_one_out.removed.provenance.strain)
 
     def auc(self) -> AUCPosterior:
         a, labels = self.analysis, self.analysis.rows.labels

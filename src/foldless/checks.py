@@ -185,9 +185,13 @@ def _count_missing(values: Array) -> int:
     if values.dtype.kind == "f":
         return int(np.count_nonzero(~np.isfinite(values)))
     if values.dtype.kind == "O":
-        # NaN differs from itself; pandas' NA refuses the comparison altogether.
-        return sum(v is None or type(v).__name__ in ("NAType", "NaTType") or bool(v != v) for v in values)
+        return sum(map(is_missing, values))
     return 0
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is empty: NaN differs from itself, and pandas' NA refuses the comparison altogether."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def distinct(values: Array, name: str = "y") -> Array:

@@ -67,9 +67,9 @@ def cut(text: str, longest: int = LONGEST_LISTED) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def shortened(name: Any, longest: int = LONGEST) -> str:
+def shortened(name: Any) -> str:
     """A name of a column or class as a page shows it, cut where it is very long."""
-    return cut(cleaned(str(name)), longest)
+    return cut(cleaned(str(name)), LONGEST)
 
 
 def quoted(label: Any) -> str:

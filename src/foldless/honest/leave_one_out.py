@@ -57,11 +57,6 @@ class LeaveOneOut:
         """ "loo", or "loo-surrogate" where a ridge regression stands in."""
         return self.removed.provenance.method
 
-    @property
-    def strained(self) -> str | None:
-        """The note that calls for a warning: the figures are those of a classifier other than the user's."""
-        return self.removed.provenance.strain
-
     def details(self) -> dict[str, Any]:
         """Further figures for the summary of a result."""
         return {

@@ -65,7 +65,7 @@ def ends_in_pls(estimator: Any) -> bool:
 def saw_y(step: Any) -> bool:
     """True when a fitted step, or one inside it, used the labels (or may have, and can be mapped back)."""
     step = thawed(step)
-    inner = _inner_steps(step)
+    inner = inner_steps(step)
     if inner:
         return any(saw_y(s) for s in inner)
     kind, needs_y = kind_and_need(step)
@@ -84,7 +84,8 @@ def kind_and_need(step: Any) -> tuple[str | None, bool]:
     return tags.estimator_type, bool(tags.target_tags.required)
 
 
-def _inner_steps(step: Any) -> list[Any]:
+def inner_steps(step: Any) -> list[Any]:
+    """The transformers in a ColumnTransformer or a FeatureUnion; of some only a word, such as "drop"."""
     held = next((attribute for kind, attribute in CONTAINERS.items() if kind in sklearn_names(step)), None)
     return [item[1] for item in getattr(step, held, ())] if held else []
 
@@ -99,7 +100,7 @@ def is_unknown(step: Any) -> bool:
     step = thawed(step)
     fits = [getattr(type(step), m, None) for m in ("fit", "fit_transform")]
     foreign = any(f and not str(getattr(f, "__module__", "")).startswith("sklearn.") for f in fits)
-    return foreign or any(is_unknown(s) for s in _inner_steps(step))
+    return foreign or any(is_unknown(s) for s in inner_steps(step))
 
 
 # ---- Columns that were divided by something learned from them.
@@ -162,7 +163,7 @@ def costly_steps(steps: Steps) -> Steps:
 
 
 def _is_costly(step: Any, last: bool) -> bool:
-    inner = [flattened("", s) for s in _inner_steps(thawed(step))]
+    inner = [flattened("", s) for s in inner_steps(thawed(step))]
     if inner:
         return any(_is_costly(s, last and k == len(branch) - 1) for branch in inner for k, (_, s) in enumerate(branch))
     names = sklearn_names(step)

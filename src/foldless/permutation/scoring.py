@@ -117,7 +117,7 @@ class SharedFit:
         """From the rows: one factorisation."""
         A, D = training.A, training.strength * training.shares[0]
         root = inverse_root(D * A.T @ A + np.diag(training.lam * training.penalised))
-        return cls(training, root, A @ root, D, training.distinct_rows(PAIRS_UP_TO), units)
+        return cls(training, root, A @ root, D, training.distinct_rows(), units)
 
     @property
     def uses_pairs(self) -> bool:

@@ -64,9 +64,9 @@ class Training:
         equal = self.shares[0] == self.shares[1] and not self.balanced
         return self.loss is SquaredLoss and equal and not self.shrinkage
 
-    def distinct_rows(self, most: int) -> Ints:
-        """A number for each row that equal rows share; with more than `most` rows, each has its own."""
-        if len(self.A) > most:
+    def distinct_rows(self) -> Ints:
+        """A number for each row that equal rows share; where there are too many for pairs, each has its own."""
+        if len(self.A) > PAIRS_UP_TO:
             return np.arange(len(self.A))
         X = self.X.toarray() if is_sparse(self.X) else np.asarray(self.X)
         return np.unique(X, axis=0, return_inverse=True)[1].ravel()
@@ -74,7 +74,7 @@ class Training:
     @cached_property
     def equal_rows(self) -> tuple[Ints, ...]:
         """Sets of two rows or more that are equal."""
-        numbers = self.distinct_rows(PAIRS_UP_TO)
+        numbers = self.distinct_rows()
         return tuple(np.flatnonzero(numbers == k) for k in np.flatnonzero(np.bincount(numbers) > 1))
 
     def weights(self, positive: Bools) -> Floats:

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Floats, is_missing
 from foldless.errors import EstimatorError
 from foldless.findings.naming import in_words, names_after, steps_before_y
 from foldless.honest.families import describe, strength
 from foldless.honest.objective import Objective
 from foldless.laws.moments import feature_moments
-from foldless.model.steps import CONTAINERS, Steps, flattened, sklearn_names
+from foldless.model.steps import Steps, flattened, inner_steps, sklearn_names
 from foldless.model.view import LinearView, as_table, dismantled
 from foldless.results.auc import central
 from foldless.show.report.parts import Case, Part
@@ -33,15 +33,8 @@ def _scalers_of(steps: Steps) -> list[str]:
     for _, step in steps:
         if sklearn_names(step) & SCALERS:
             scalers.append(type(step).__name__)
-        scalers += _scalers_of([inner for part in _held_by(step) for inner in flattened("", part)])
+        scalers += _scalers_of([inner for part in inner_steps(step) for inner in flattened("", part)])
     return scalers
-
-
-def _held_by(step: Any) -> list[Any]:
-    """The transformers in a ColumnTransformer or a FeatureUnion."""
-    names = sklearn_names(step)
-    items = [item for kind, attribute in CONTAINERS.items() if kind in names for item in getattr(step, attribute, ())]
-    return [item[1] for item in items if not isinstance(item[1], str)]
 
 
 def _carried(names: list[str] | None, X: Any, steps: Steps, width: int) -> list[str]:
@@ -272,11 +265,6 @@ def _column(values: Any) -> Column:
     values = np.asarray(values)
     if values.dtype.kind in NUMERIC:
         return _numeric_columns(values[:, None])[0]
-    known = [v for v in values.tolist() if not _is_missing(v)]
+    known = [v for v in values.tolist() if not is_missing(v)]
     numeric = all(isinstance(v, int | float) for v in known)
     return Column(len(set(map(str, known))) < 2, len(values) - len(known), numeric)
-
-
-def _is_missing(value: Any) -> bool:
-    # NaN differs from itself; pandas' NA has no truth value.
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)

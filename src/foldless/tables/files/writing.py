@@ -14,7 +14,7 @@ from pathlib import Path
 from foldless.checks import refuse_repeated
 from foldless.errors import InputError
 from foldless.tables.files import sheet
-from foldless.tables.files.sheet import Hints
+from foldless.tables.files.sheet import READABLE, Hints
 from foldless.words import cut
 
 BLOCK = 2**20
@@ -36,9 +36,7 @@ def as_utf8(path: Path, wanted: str | None, scratch: Path, shown: Path) -> tuple
     """
     content = _inspected(path)
     if content.binary and wanted is None:
-        raise InputError(
-            f"{shown} is not a text file: expected a table as CSV, TSV, Excel, SPSS, Stata, Parquet or .npz."
-        )
+        raise InputError(f"{shown} is not a text file: expected {READABLE}.")
     encoding = wanted or content.encoding
     if encoding is None:
         raise InputError(f"the encoding of {shown} could not be recognised: name it with --encoding.")
