@@ -126,8 +126,8 @@ def test_a_fit_at_the_tolerance_of_scikit_learn_is_no_alarm():
     default, weak = (fl.analyse(fit, X, y) for fit in fits.values())
     assert not any("optimum" in note for note in default.notes)
     (note,) = [note for note in weak.notes if "optimum" in note]
-    assert note.startswith("the solver stopped a little short of its optimum: ")
-    assert note.endswith("That is no cause for concern.")
+    assert note.startswith("the weights are a little off the optimum")
+    assert note.endswith("the solver stopped a little short, which is no cause for concern.")
     assert not any("optimum" in finding.text for finding in weak.findings)
 
 

@@ -82,6 +82,8 @@ def test_best_candidate_and_ranks(data):
     assert search.best_params_ == search.results_["params"][search.best_index_] == {"C": search.best_estimator_.C}
     assert (np.argsort(search.results_["rank"]) == np.argsort(-mean)).all()
     assert search.results_["rank"].min() == 1
+    assert search.cv_results_["mean_test_score"] is mean
+    assert {"params", "param_C", "std_test_score", "rank_test_score"} < set(search.cv_results_)
     np.testing.assert_array_equal(search.results_["param_C"], np.logspace(-4, 3, 9))
     np.testing.assert_array_equal(search.predict(X), search.classes_[(search.decision_function(X) > 0).astype(int)])
     assert search.predict_proba(X).shape == search.predict_log_proba(X).shape == (len(y), 2)

@@ -18,6 +18,7 @@ from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
 
 FEW_EVENTS = 10
+CAUTION = "caution: "
 COLUMNS = ("measure", "apparent", "honest", "optimism", "low", "high")
 
 
@@ -65,6 +66,11 @@ class Validation(ShownAsCard):
         if name not in known:
             raise InputError(f"there is no figure {name!r}; there are {words.listed(known)}.")
         return known[name]
+
+    @property
+    def calls_for_caution(self) -> bool:
+        """Whether a note says that the table is not to be relied on, whatever the checks of the AUC say."""
+        return any(note.startswith(CAUTION) for note in self.notes)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -183,7 +189,8 @@ def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | No
     measures, labels = analysis.measures(prevalence), analysis.rows.labels
     figures = (*_overall(analysis, measures), *_decisions(measures, threshold))
     doubts = (*measures.calibration.certain, *measures.calibration.doubts(level))
-    notes = (*_few(labels.n0, labels.n1), *doubts, *analysis.notes)
+    told = () if prevalence is None else (_on_prevalence(prevalence, labels.n1 / (labels.n0 + labels.n1)),)
+    notes = (*_few(labels.n0, labels.n1), *told, *doubts, *analysis.notes)
     return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
 
 
@@ -214,8 +221,15 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
 
 def _few(*counts: int) -> tuple[str, ...]:
     fewest, which = min(counts), "smaller" if len(counts) == 2 else "smallest"
-    text = f"caution: the {which} class has {fewest} rows only, fewer than {FEW_EVENTS}: too few for a validation."
+    text = f"{CAUTION}the {which} class has {fewest} rows only, fewer than {FEW_EVENTS}: too few for a validation."
     return (text,) if fewest < FEW_EVENTS else ()
+
+
+def _on_prevalence(stated: float, own: float) -> str:
+    return (
+        f"the figures are those of a population with {words.percent(round(stated, 4))} positives, where the rows have "
+        f"{words.percent(round(own, 2))}: all but AUC, sensitivity, specificity and balanced accuracy depend on it."
+    )
 
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:

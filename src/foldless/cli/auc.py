@@ -14,7 +14,15 @@ import foldless as fl
 from foldless import words
 from foldless.cli import console, picture, streamed
 from foldless.cli.models import method_option, model_file_option
-from foldless.cli.options import SHARE, CommandOptions, as_finite, data_options, picture_option, refuse_wrong_strength
+from foldless.cli.options import (
+    SHARE,
+    CommandOptions,
+    as_finite,
+    as_percent,
+    data_options,
+    picture_option,
+    refuse_wrong_strength,
+)
 from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
 from foldless.tables import is_out_of_core
@@ -103,8 +111,9 @@ class Cut:
             raise click.UsageError("--threshold and --decision-value do not go together: give one of them.")
         if self.probability is not None and not 0 < self.probability < 1:
             raise click.UsageError(
-                f"--threshold is a probability, between 0 and 1, got {self.probability:g}: for a threshold in units of "
-                f"decision_function use --decision-value {self.probability:g}."
+                f"--threshold is a probability, between 0 and 1, got {self.probability:g}"
+                f"{as_percent(self.probability)}; for a threshold in units of decision_function use --decision-value "
+                f"{self.probability:g}."
             )
 
     def rates(self, analysis: fl.Analysis, prevalence: float | None) -> fl.ErrorPosterior:

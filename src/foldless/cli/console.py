@@ -36,6 +36,7 @@ OPTIONS = {
     "such as LogisticRegression or LinearDiscriminantAnalysis": "such as --model logistic or --model lda",
     "(threshold=...)": "(--decision-value)",
     "use finer groups, or none": "add subjects, or --drop the column that names them",
+    **{f"{name} must ": f"--{name.replace('_', '-')} must " for name in ("half_width", "above", "factors", "auc")},
 }
 
 

@@ -87,6 +87,13 @@ CLASSIFIERS = {
 }
 
 
+def refuse_refitted(name: str, command: str) -> None:
+    """Refuse a classifier whose rows have no closed form, for a command that needs one."""
+    if not CLASSIFIERS[name].closed_form:
+        known = ", ".join(name for name, each in CLASSIFIERS.items() if each.closed_form)
+        raise click.BadParameter(f"{command} never refits: choose from {known}.", param_hint="'--model'")
+
+
 def refuse_endless(C: float, largest: float) -> None:
     """Refuse a support vector machine whose solver would never finish; `largest` is the size of the numbers in X."""
     low, high = REACH

@@ -28,9 +28,13 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space":
 def as_share(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
     """A number strictly between 0 and 1."""
     if value is not None and not 0 < value < 1:
-        hint = f": write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
-        raise click.BadParameter(f"must lie strictly between 0 and 1, got {value:g}{hint}.")
+        raise click.BadParameter(f"must lie strictly between 0 and 1, got {value:g}{as_percent(value)}.")
     return value
+
+
+def as_percent(value: float) -> str:
+    """The hint for somebody who gave a percentage."""
+    return f": write {value / 100:g} for {value:g} %" if 1 < value < 100 else ""
 
 
 def as_positive(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:

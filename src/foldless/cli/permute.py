@@ -11,7 +11,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
-from foldless.cli.models import CLASSIFIERS
+from foldless.cli.models import refuse_refitted
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
 
@@ -41,9 +41,7 @@ def permute(ctx: click.Context, /, options: CommandOptions, permutations: int, o
     labels are exchanged between groups where they are constant within them, and inside of the groups otherwise.
     """
     refuse_wrong_strength(ctx, options)
-    if not CLASSIFIERS[options.model].closed_form:
-        known = ", ".join(name for name, each in CLASSIFIERS.items() if each.closed_form)
-        raise click.BadParameter(f"permute never refits: choose from {known}.", param_hint="'--model'")
+    refuse_refitted(options.model, "permute")
     path = picture.writable_path(out)
     request = read_file(options)
     request.two_classes_only("permute")

@@ -11,6 +11,7 @@ import click
 import foldless as fl
 from foldless import words
 from foldless.cli import console, picture
+from foldless.cli.models import refuse_refitted
 from foldless.cli.options import (
     OPTIONS,
     SHARE,
@@ -62,8 +63,8 @@ def plan(
 ) -> None:
     """Say how many rows a study needs, or what more rows of FILE would bring.
 
-    Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE (CSV, TSV,
-    Parquet or .npz) a classifier is fitted, and its AUC with 2 and 5 times the rows is predicted; all options from
+    Without FILE, give the AUC that you expect and what you want to be able to say about it. With FILE, a table as for
+    every other command, a classifier is fitted, and its AUC with 2 and 5 times the rows is predicted; all options from
     --factors on are for that.
     """
     _refuse_mixture(ctx, has_file=options.file is not None)
@@ -71,6 +72,7 @@ def plan(
         console.say_result(study(options.level, wanted), options.as_json, show_study)
         return
     refuse_wrong_strength(ctx, options)
+    refuse_refitted(options.model, "plan")
     path = picture.writable_path(out)
     request = read_file(options)
     console.say_result(curve(request, factors, path), options.as_json, partial(show_curve, request=request))

@@ -24,7 +24,7 @@ Examples:
 RIGHT = "Right would be a calibration slope of 1, an intercept of 0 and observed/expected of 1."
 DISTANCES = (
     "ICI, E50 and E90: mean, median and ninth decile of how far predicted risks are off. MCC: correlation of decisions "
-    "and classes. Accuracy, PPV, NPV, F1 and MCC take the share of positives (of the file, or --prevalence) as known."
+    "and classes. The share of positives (of the file, or --prevalence) is taken as known in all that depends on it."
 )
 
 
@@ -76,6 +76,8 @@ def answer(request: Request, analysis: fl.Analysis, found: fl.Validation, warned
         classes = {"positive": positive, "negative": negative, "n_positive": found.n1, "n_negative": found.n0}
     summary = {key: value for key, value in found.summary().items() if key not in ("n0", "n1")}
     doubts = request.doubts(analysis, warned, found.notes)
+    if found.calls_for_caution and doubts["verdict"] == "trust":
+        doubts["verdict"] = "caution"
     return {**request.facts(), **classes, "classifier": request.classifier, **summary, **doubts}
 
 

@@ -187,8 +187,11 @@ def on_convergence(cosine: float, used: str) -> tuple[str, ...]:
         return ()
     figures = f"the figures are those of {used}"
     if cosine >= MATERIAL:
-        near = f"which points nearly the same way (cosine {cosine:.3f}). That is no cause for concern"
-        return (f"the solver stopped a little short of its optimum: {figures}, {near}.",)
+        return (
+            f"the weights are a little off the optimum of their training objective on these rows: {figures}, which "
+            f"points nearly the same way (cosine {cosine:.3f}). If X, y and sample_weight are those given to fit, the "
+            f"solver stopped a little short, which is no cause for concern.",
+        )
     return (
         f"the weights are not at the optimum of their training objective: {figures}, not of your weights, which point "
         f"elsewhere (cosine {cosine:.2f}). Either X, y or sample_weight are not those given to fit, or the fit stopped "

@@ -99,7 +99,7 @@ def choice_of(search: Any) -> Choice | None:
     if not hasattr(search, "best_estimator_") or callable(search.refit) or getattr(search, "rule", "best") != "best":
         return None
     name = l2_strength(search.best_estimator_)
-    tried = search.cv_results_["params"] if hasattr(search, "cv_results_") else search.results_["params"]
+    tried = search.cv_results_["params"]
     others = {repr([(k, v) for k, v in params.items() if k != name]) for params in tried}
     if name is None or len(others) > 1 or not all(name in params for params in tried):
         return None

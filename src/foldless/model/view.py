@@ -395,11 +395,14 @@ def _as_vector(w: Any, X: Any) -> Floats:
     return vector.ravel()
 
 
+REPEATED = "method='refit' repeats the whole search without parts of the rows"
+
+
 def note_on_search(search: Any) -> str:
     """A note that the choice of a finished search flatters its best fit."""
     return (
         f"{type(search).__name__} chose among candidates by looking at y; that choice is not accounted for here: "
-        f"method='refit' repeats the whole search without parts of the rows."
+        f"{REPEATED}."
     )
 
 

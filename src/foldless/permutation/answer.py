@@ -15,7 +15,7 @@ from foldless.baselines.scores import as_count
 from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.honest.design import Bools
-from foldless.model.view import take_apart
+from foldless.model.view import REPEATED, take_apart
 from foldless.permutation.relabelling import ROWS, Relabelling
 from foldless.permutation.scoring import OwnFits, SharedFit, fit_for
 from foldless.permutation.training import Training
@@ -164,7 +164,7 @@ def permutation_test(
     batches = batches_of(relabelling, None if exhaustive else rng, total, fit.chunk)
     aucs = np.concatenate(worked(fit.auc, batches, total, n_jobs, told, np.size))
     how = (exhaustive, left_out_by(fit), relabelling.what, view.labels.n0, view.labels.n1)
-    notes = view.notes + on_relabelling(relabelling, groups, total, exhaustive)
+    notes = _here(view.notes) + on_relabelling(relabelling, groups, total, exhaustive)
     return PermutationTest(*how, notes, float(aucs[0]), aucs[1:])
 
 
@@ -201,6 +201,11 @@ def worked(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib's advice on work that an interruption has cut off
             parts.close()
+
+
+def _here(notes: tuple[str, ...]) -> tuple[str, ...]:
+    """Notes of a view, of which one on a search has another way out: a test never refits."""
+    return tuple(note.replace(REPEATED, "p is too small, so fix the penalty beforehand") for note in notes)
 
 
 def left_out_by(fit: SharedFit | OwnFits) -> str:

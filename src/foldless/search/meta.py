@@ -148,6 +148,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     results_ : dict of arrays
         params, param_<name>, mean, sd, lower, upper, rank and path ("shared" or "general"), one entry per candidate;
         nan for those that could not be judged.
+    cv_results_ : the same by scikit-learn's names: mean_test_score, std_test_score (of the posterior), rank_test_score
     posteriors_ : list of such posteriors, None for candidates that could not be judged
     path_ : str
         "shared" if all candidates took the shared path, "general" otherwise.
@@ -261,6 +262,7 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return known
 
     results_ = _of_search("results", "The table of the candidates.")
+    cv_results_ = _of_search("cv_results", "The table of the candidates, by scikit-learn's names of columns.")
     posteriors_ = _of_search("posteriors", "What the candidates are judged by.")
     best_posterior_ = _of_search("best_posterior", "Posterior of the chosen candidate.")
     optimism_ = _of_search("optimism", "How far the largest posterior mean is expected to lie too high.")

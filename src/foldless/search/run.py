@@ -52,7 +52,9 @@ class SearchOutcome:
             f"chosen among {count} candidates with the help of this very number: the largest of their means is "
             f"expected to lie {self.optimism:.3f} too high for that reason alone."
         )
-        return posterior if posterior is None or count == 1 else replace(posterior, notes=(*posterior.notes, note))
+        if posterior is None or count == 1 or posterior.mean < np.nanmax(self.results["mean"]):
+            return posterior
+        return replace(posterior, notes=(*posterior.notes, note))
 
     @cached_property
     def posteriors(self) -> list[Any]:
@@ -68,6 +70,12 @@ class SearchOutcome:
         path = np.array([o.path for o in self.outcomes])
         known = {"params": self.candidates, **param_columns(self.candidates)}
         return {**known, **table, "rank": ranks(table["mean"]), "path": path}
+
+    @property
+    def cv_results(self) -> dict[str, Any]:
+        """The same table, by the names that columns have in scikit-learn's searches."""
+        names = {"mean": "mean_test_score", "sd": "std_test_score", "rank": "rank_test_score"}
+        return {names.get(name, name): column for name, column in self.results.items()}
 
 
 def check_settings(settings: Any) -> None:
