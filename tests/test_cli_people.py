@@ -99,6 +99,36 @@ def test_numbers_that_were_misread_are_neither_categories_nor_left_out(tmp_path)
     assert "limits instead of values in 'crp' (4 rows, such as '<1.0')" in result.stderr
 
 
+# ---- Cells and classes that want a word
+
+
+def test_a_unit_is_not_a_category(tmp_path):
+    """Numbers with one unit are refused, with the way out; categories that begin with digits are none."""
+    table = {"age": [f"{40 + k % 45} y" for k in range(80)], "a": RNG.normal(size=80).round(3), "y": [0, 1] * 40}
+    refused = run("auc", written(tmp_path, **table), "--target", "y")
+    assert refused.exit_code == 2
+    assert "numbers with a unit in 'age' (80 rows, such as '40 y')" in refused.stderr
+    assert "remove the unit" in refused.stderr
+    assert run("auc", written(tmp_path, **{**table, "age": ["3a", "3b"] * 40}), "--target", "y").exit_code == 0
+
+
+def test_a_class_that_may_stand_for_a_missing_one_is_named(tmp_path):
+    table = {"a": RNG.normal(size=90).round(3), "y": ["no", "yes", "unknown"] * 30}
+    assert any("use --na unknown" in note for note in answer(written(tmp_path, **table))["notes"])
+    without = answer(written(tmp_path, **table), "--na", "unknown")
+    assert not any("--na" in note for note in without["notes"])
+    rare = run("auc", written(tmp_path, a=table["a"], y=[9, *[0, 1] * 44, 0]), "--target", "y")
+    assert "use --na 9" in rare.stderr
+
+
+def test_too_few_rows_for_a_validation_are_no_verdict_of_trust(tmp_path):
+    y = np.arange(80) < 8
+    path = written(tmp_path, a=(RNG.normal(size=80) + y).round(3), b=RNG.normal(size=80).round(3), y=y.astype(int))
+    found = answer(path, "--prevalence", "0.02", command="validate")
+    assert found["verdict"] == "caution"
+    assert any("2 % positives, where the rows have 10 %" in note for note in found["notes"])
+
+
 # ---- Subjects
 
 
@@ -119,7 +149,7 @@ def test_one_class_against_all_others(tmp_path):
     table = {"patient" if name == "number" else name: column for name, column in visits().items()}
     stage = np.repeat(np.arange(60) % 3, 3)
     path = written(tmp_path, **{**table, "y": stage})
-    refused = run("validate", path, "--target", "y")
+    refused = run("search", path, "--target", "y")
     assert (refused.exit_code, "one class against all others, such as --positive 0" in refused.stderr) == (2, True)
     one = answer(path, "--positive", "2.0")
     assert "class '2' against all others, as --positive says" in one["prepared"]

@@ -5,6 +5,7 @@ import pytest
 
 import foldless as fl
 from foldless.honest.posterior import EffectPrior
+from foldless.laws.effect import SQRT2, effect_of
 from foldless.plan import sample_size
 
 
@@ -19,7 +20,7 @@ def held_out_studies(plan, studies, seed):
     """Posteriors of simulated studies of the planned size, on normal held-out scores."""
     rng = np.random.default_rng(seed)
     y = np.r_[np.zeros(plan.n0, int), np.ones(plan.n1, int)]
-    shift = sample_size.separation_of(plan.auc) * y
+    shift = effect_of(plan.auc, SQRT2) * y
     return [fl.auc_posterior_from_scores(y, rng.standard_normal(plan.n) + shift) for _ in range(studies)]
 
 
@@ -47,7 +48,7 @@ def test_no_smaller_study_keeps_the_promise():
     plan = fl.plan_sample_size(0.8, 0.06, noise_share=0.3)
     widths = [
         sample_size.expected_half_width(
-            sample_size.future_statistic(sample_size.separation_of(0.8), n - round(n / 2), round(n / 2), 0.3),
+            sample_size.future_statistic(float(effect_of(0.8, SQRT2)), n - round(n / 2), round(n / 2), 0.3),
             prior,
             0.95,
         )

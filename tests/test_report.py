@@ -287,7 +287,7 @@ def test_groups_of_the_calibration_picture_hold_all_rows(summary):
     ("figures", "text"),
     [
         ((0.8, 0.5, 0.9), "too extreme: high risks are too high"),
-        ((1.3, 1.1, 1.5), "too close to each other: high risks are too low"),
+        ((1.3, 1.1, 1.5), "not extreme enough: high risks are too low"),
         ((1.0, 0.9, 1.1), "do not show that they are too extreme"),
     ],
 )
@@ -359,6 +359,13 @@ def test_odds_ratios_without_penalty_are_those_of_the_information_matrix(scaled)
     assert not found["penalised"]
     for k, name in enumerate(("column 1", "column 2", "column 3")):
         assert odds[name] == pytest.approx(np.exp([w[k], w[k] - reach[k], w[k] + reach[k]]), rel=1e-5)
+
+
+def test_a_constant_column_has_no_odds_ratio():
+    A, b = X.copy(), Y
+    A[:, 1] = 3.0
+    odds = odds_of(make_pipeline(StandardScaler(), LogisticRegression()), A, b)[1]
+    assert {"column 1", "column 3"} == set(odds) & {"column 1", "column 2", "column 3"}
 
 
 def test_odds_ratios_of_long_floats_are_those_of_floats():

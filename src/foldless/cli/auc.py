@@ -25,6 +25,7 @@ from foldless.cli.options import (
 )
 from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
+from foldless.results.measure import stated
 from foldless.tables import is_out_of_core
 
 RATES = ("sensitivity", "specificity", "ppv", "npv", "error")
@@ -179,7 +180,7 @@ def _two_classes(
         "threshold": rates.threshold,
         "probability": rates.probability,
         "prevalence": rates.prevalence,
-        **{name: _rate(getattr(rates, name), request.options.level) for name in RATES},
+        **{name: stated(getattr(rates, name), request.options.level) for name in RATES},
     }, rates.notes + _on_risks(analysis, request.options.level)
 
 
@@ -195,11 +196,6 @@ def _several_classes(area: Any, level: float) -> dict[str, Any]:
     """What there is for more than two classes: every pair, and each class against the rest."""
     kept = ("classes", "counts", "multi_class", "pairwise", "against_rest")
     return {key: value for key, value in area.summary(level).items() if key in kept}
-
-
-def _rate(rate: Any, level: float) -> dict[str, float]:
-    low, high = rate.interval(level)
-    return {"mean": rate.mean, "low": low, "high": high}
 
 
 def _draw(figure: Any, analysis: fl.Analysis, level: float) -> None:

@@ -22,7 +22,7 @@ TEXT, STORED = "text", "numbers stored as text"
 GROUPED = "numbers with a mark for thousands"
 DECIMAL = "numbers with another decimal mark"
 SIGNED = "numbers with % or a currency sign"
-LIMIT, DATE = "limits instead of values", "dates or times"
+LIMIT, DATE, UNIT = "limits instead of values", "dates or times", "numbers with a unit"
 WORDS, MANY = "words among numbers", "too many different texts for categories"
 EMPTY, MISSING = "no value at all", "missing values"
 INFINITE, NEGATIVE = "infinite values", "values below 0"
@@ -46,6 +46,7 @@ REMEDIES = {
     STORED: "store them as numbers in the file",
     DECIMAL: "write decimals with the same mark in all columns",
     SIGNED: "remove those signs in the file",
+    UNIT: "remove the unit in the file",
     LIMIT: "use --censored half or --censored limit (half of the limit, or the limit itself)",
     WORDS: "use --na if they mean missing",
     DATE: "turn dates into numbers, such as days since the first",
@@ -106,7 +107,10 @@ def unfit(column: Any, marks: Marks) -> tuple[Look, ...]:
     looks = look_at(column, marks)
     if looks[0].kind != TEXT:
         return looks
-    return (replace(looks[0], kind=MANY),) * bool(column.drop_nulls().n_unique() > MOST_LEVELS)
+    known = column.drop_nulls()
+    unit = known.str.extract(r"^[-+]?\d+(?:[.,]\d+)?\s*([^\d\s.,;:_+-]+)$")
+    kind = UNIT if unit.null_count() == 0 and unit.n_unique() == 1 else MANY
+    return (replace(looks[0], kind=kind),) * bool(known.n_unique() > MOST_LEVELS)
 
 
 def advice(name: str, look: Look, marks: Marks) -> str:

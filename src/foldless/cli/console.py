@@ -33,6 +33,7 @@ def say(text: str, style: str = "") -> None:
 # The library speaks Python; what it says to do is said here in options of the commands.
 OPTIONS = {
     "method='refit'": "--method refit",
+    "say so (groups= in Python, --groups on the command line)": "say so (--groups)",
     "such as LogisticRegression or LinearDiscriminantAnalysis": "such as --model logistic or --model lda",
     "(threshold=...)": "(--decision-value)",
     "use finer groups, or none": "add subjects, or --drop the column that names them",

@@ -209,7 +209,7 @@ class Request:
         closer = len(analysis.table_notes) <= sum(finding.name in ("copies", "leak") for finding in findings)
         said = _on_table(analysis) if closer else ()
         notes = [note for note in self.all_notes(*more) if note not in said]
-        new = [f.note for f in findings if not any(f.text in note or note in f.note for note in notes)]
+        new = [f"{f.text} {f.advice}" for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {
             "verdict": analysis.verdict,
             "findings": [finding.summary() for finding in analysis.findings],
@@ -285,7 +285,7 @@ def read_file(options: CommandOptions, saved: SavedModel | None = None, by_name:
         loaded, features = ready.loaded, ready.features
         look = columns.look_at_numbers(loaded.X, y)
         columns.refuse_unusable(loaded, look, features, options, able, source.remedy)
-        notes = [*_notes(source, roles), *unused]
+        notes = [*_notes(source, roles), *unused, *_notes_on_classes(y)]
         named_by = roles.id or next(iter(found.rows), None)
         row_names = None if named_by is None else source.column(named_by).to_list()
     notes += [] if able else columns.notes_on_texts(loaded.texts, loaded.marks)
@@ -338,6 +338,11 @@ def _notes(source: sheet.Sheet, roles: Roles) -> list[str]:
         way_out = f"use --groups {words.shell_quoted(roles.id)}"
         notes += columns.notes_on_repeats(source.column(roles.id), roles.id, way_out)
     return notes
+
+
+def _notes_on_classes(y: Any) -> list[str]:
+    odd = [label for label in np.unique(y).tolist() if str(label).strip().lower() in columns.UNKNOWN - {"x"}]
+    return [f"class '{c}': if that stands for a missing class, use --na {words.shell_quoted(str(c))}." for c in odd]
 
 
 def _framed(loaded: sheet.Loaded, names: tuple[str, ...], missing: str | None) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 from foldless.cli.options import CommandOptions, matching
 from foldless.errors import InputError
 from foldless.tables.files.sheet import Sheet, is_number
-from foldless.words import both_ends, counted, listed
+from foldless.words import both_ends, counted, listed, shell_quoted
 
 # ---- Which column is the target, which names rows or groups, which are left out, and which are features.
 
@@ -158,7 +158,7 @@ def refuse_rare(sizes: Mapping[Any, int], name: str) -> None:
         label, n = next(iter(rare.items()))
         raise InputError(
             f"class '{label}' of the target column '{name}' has {counted(n, 'row')}: each class needs at least two, "
-            f"and many more for a useful answer."
+            f"and many more for a useful answer. If it stands for a missing class, use --na {shell_quoted(str(label))}."
         )
 
 

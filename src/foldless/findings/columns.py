@@ -229,13 +229,14 @@ def leak(figures: ColumnFigures, X: Any, names: Names, label: Any = None) -> Fin
     fact = "is the label, written another way" if copy else f"alone {fact}"
     more = f", and that of {len(others)} more{names.columns(figures.index[others].tolist(), X)}" if others else ""
     more += f" at least {alone[others[-1]]:.3f}" if others else ""
-    ask = "" if copy else " That is right only if it is known before the outcome is."
+    early = " known before the outcome is"
+    ask = "" if copy else f" That is right only if it is{early}."
     return Finding(
         "leak",
         "severe" if copy else "caution",
         f"{names.column(int(figures.index[best]), X)} {fact}: its AUC without any classifier is {alone[best]:.3f}"
         f"{more}.{ask}",
-        "If it is not known before the outcome is, drop it and fit again; if it is, you hardly need the other columns.",
+        f"If it is not{early * copy}, drop it and fit again; if it is, you hardly need the other columns.",
         float(alone[best]),
     )
 

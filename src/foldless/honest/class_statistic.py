@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -78,40 +78,26 @@ class Component:
         return pull, own
 
 
-class EvaluatedRows(Protocol):
+class EvaluatedRows(ABC):
     """Where components come from: honest scores of training rows, by removal or by refits, or held-out scores."""
 
-    @property
-    def groups(self) -> Ints | None:
-        """Group of each row, if rows are dependent."""
-        ...
+    groups: Ints | None  # of each row, if rows are dependent
+    codes: Any  # class of each row
 
-    @property
-    def codes(self) -> Ints:
-        """Class of each row."""
-        ...
-
+    @abstractmethod
     def component(self, score: int, first: Classes, second: Classes) -> Component:
         """The AUC with which one score ranks the rows of some classes above those of others."""
-        ...
 
+    @abstractmethod
     def noise_share(self, components: Sequence[Component]) -> float:
         """rho of the average of some AUCs."""
-        ...
 
     def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
         """The statistic of an average, with what only the source knows."""
-        ...
-
-
-class _AsComputed:
-    """A source that adds nothing to a statistic."""
-
-    def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
         return statistic
 
 
-class _EachOnce(ABC):
+class _EachOnce(EvaluatedRows):
     """Honest scores as a source; each AUC is computed only once, since several averages share AUCs."""
 
     honest: ClassScores
@@ -132,7 +118,7 @@ class _EachOnce(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingRows(_EachOnce, _AsComputed):
+class TrainingRows(_EachOnce):
     """Honest scores of rows that were removed, as a source."""
 
     honest: ClassScores
@@ -296,7 +282,7 @@ class RefittedRows(_EachOnce):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOutRows(_AsComputed):
+class HeldOutRows(EvaluatedRows):
     """Scores (N, K) of rows that no fit has seen, as a source: no training noise."""
 
     scores: Floats

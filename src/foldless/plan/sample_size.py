@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 
 from foldless.checks import as_number, in_open_interval
 from foldless.errors import InputError
 from foldless.honest.posterior import HIGH, LOW, EffectPrior, separation_posterior
 from foldless.honest.statistic import MIN_TAIL, Rows, SeparationStatistic, normal_clumpiness
-from foldless.laws.effect import SQRT2, GridEffect
+from foldless.laws.effect import SQRT2, GridEffect, effect_of
 from foldless.results.auc import ShownAsCard
 
 # Data not yet collected give a share of ordered pairs that is worth m comparisons (`foldless.honest.statistic`); the
@@ -46,7 +46,7 @@ def expected_half_width(statistic: SeparationStatistic, prior: EffectPrior, leve
 
 def power_above(statistic: SeparationStatistic, prior: EffectPrior, level: float, above: float) -> float:
     """Probability that the interval will lie above a bound, if the true separation is `estimate`."""
-    certainty, bound = 1 - (1 - level) / 2, separation_of(above)
+    certainty, bound = 1 - (1 - level) / 2, float(effect_of(above, SQRT2))
 
     def excess(seen: float) -> float:
         return float(_posterior(statistic, seen, prior).sf(bound)) - certainty
@@ -72,11 +72,6 @@ def noise_share_of(delta: float, n0: int, n1: int, n_features: float) -> float:
         return 1.0
     q = n_features * (1 / n0 + 1 / n1) * kept / delta**2
     return float(min(1 / kept - (1 - 2 * q / (2 * q + 1 + np.sqrt(4 * q + 1))), 1.0))
-
-
-def separation_of(auc: float) -> float:
-    """The separation delta with AUC = Phi(delta / sqrt 2)."""
-    return float(SQRT2 * ndtri(auc))
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,7 +192,7 @@ def plan_sample_size(
     expected = as_number(auc, "auc")
     if not 0.5 < expected < 1:
         raise InputError(f"auc must lie strictly between 0.5 (chance) and 1, got {auc!r}.")
-    delta, level = separation_of(expected), in_open_interval(level, "level")
+    delta, level = float(effect_of(expected, SQRT2)), in_open_interval(level, "level")
     balance = in_open_interval(balance, "balance")
     question = _Question(delta, level, balance, EffectPrior.checked(prior), _noise(delta, noise_share, n_features))
     n = _smallest(question, _promise(question, auc, half_width, above, power))

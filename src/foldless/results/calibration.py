@@ -26,6 +26,9 @@ class CalibrationCurve:
 
     law: CalibrationLaw
 
+    def __repr__(self) -> str:
+        return "CalibrationCurve with .mean(p) and .band(p, level)"
+
     def mean(self, p: Any) -> Floats:
         """Posterior mean at each predicted probability."""
         at = as_probabilities(p, "p")
@@ -126,7 +129,7 @@ class Calibration(ShownAsCard):
     def doubts(self, level: float = 0.95) -> tuple[str, ...]:
         """Where probabilities are no risks, beyond doubt and by more than a fifth."""
         off = []
-        level_off, extreme = ("too high on average", "too low on average"), ("too extreme", "too close to each other")
+        level_off, extreme = ("too high on average", "too low on average"), ("too extreme", "not extreme enough")
         for law, words in ((self.oe, level_off), (self.slope, extreme)):
             low, high = law.interval(level)
             if (high < 1 or low > 1) and not 1 / MATERIAL <= law.mean <= MATERIAL:

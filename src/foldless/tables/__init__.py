@@ -6,7 +6,7 @@
     parquet   Parquet files, one row group at a time
     clusters  Dask arrays and clusters: statistics are computed where the data are and merged as a tree
     device    arrays on another device (GPU), reduced there; `tensors` for PyTorch
-    files     tables for the command line: CSV, TSV, Parquet, .npz
+    files     tables for the command line: CSV, TSV, Excel, SPSS, Stata, Parquet, .npz
 
 To add a kind of table: a module with a subclass of `Source`, `recognises` and `open_source`, listed in `KINDS`.
 """

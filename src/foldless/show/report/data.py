@@ -124,7 +124,9 @@ def odds_part(case: Case) -> Part:
     spread = np.sqrt(np.diag(contrasts @ _covariance(known, strength(view.estimator), Z) @ contrasts.T))
     logs = [contrasts @ known.weights + z * spread for z in (0.0, *ndtri(central(case.level)))]
     ends = [np.exp(np.clip(log, -LARGEST_LOG, LARGEST_LOG)).tolist() for log in logs]
-    rows = [{"name": row[0], "odds": row[1], "low": row[2], "high": row[3]} for row in zip(names, *ends, strict=True)]
+    varies = contrasts.astype(bool) @ (np.ptp(Z, axis=0) > 0)  # a constant column has no odds ratio
+    told = (row for row, any_varies in zip(zip(names, *ends, strict=True), varies, strict=True) if any_varies)
+    rows = [dict(zip(("name", "odds", "low", "high"), row, strict=True)) for row in told]
     intercept = float(known.intercept + known.weights @ start)
     return Part({"level": case.level, "penalised": known.lam > 0, "intercept": intercept, "rows": rows})
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from foldless import words
 from foldless.checks import Floats
+from foldless.results.measure import stated
 from foldless.show import style, validation
 from foldless.show.report import page
 from foldless.show.report.parts import Case, Part
@@ -21,11 +22,6 @@ POINTS, GROUPS, WORTH = 49, 10, 0.001  # the last: net benefit worth a word, one
 RECALLS, NOTABLE = (0.5, 0.8, 0.9, 0.95), 0.03  # the last: area between two curves that is worth a word
 
 
-def _stated(law: Any, level: float) -> dict[str, float]:
-    low, high = law.interval(level)
-    return {"mean": law.mean, "low": low, "high": high}
-
-
 def _drawn(display: validation.CurveDisplay) -> dict[str, Floats]:
     return {"x": display.x, "mean": display.mean, "low": display.low, "high": display.high}
 
@@ -35,7 +31,7 @@ def thresholds_part(case: Case) -> Part:
     honest = case.analysis.probabilities
     at = [case.analysis.at(probability=t) for t in THRESHOLDS if t == 0.5 or honest.min() < t < honest.max()]
     rows = [
-        {"probability": post.probability, **{name: _stated(getattr(post, name), case.level) for name in SHOWN_RATES}}
+        {"probability": post.probability, **{name: stated(getattr(post, name), case.level) for name in SHOWN_RATES}}
         for post in at
     ]
     return Part({"level": case.level, "prevalence": at[0].prevalence, "rows": rows})
@@ -49,7 +45,7 @@ def calibration_part(case: Case) -> Part:
     calibration, level = case.analysis.calibration, case.level
     display = replace(validation.CalibrationDisplay.of(case.analysis, level, _grid(case)), notes=())
     groups = _groups(case)
-    figures = {name: _stated(getattr(calibration, name), level) for name in ("slope", "intercept", "oe", "ici")}
+    figures = {name: stated(getattr(calibration, name), level) for name in ("slope", "intercept", "oe", "ici")}
     text = _calibration_words(figures)
 
     def draw(ax: Any) -> None:
@@ -85,8 +81,8 @@ def _calibration_words(figures: dict[str, dict[str, float]]) -> str:
     spread = _beside_one(
         slope,
         "They are too extreme: high risks are too high, and low ones too low",
-        "These data do not show that they are too extreme or too close to each other",
-        "They are too close to each other: high risks are too low, and low ones too high",
+        "These data do not show that they are too extreme, or not extreme enough",
+        "They are not extreme enough: high risks are too low, and low ones too high",
     )
     start = f"The predicted risks are {on_average} (observed/expected {_in_words(oe)})."
     if np.isnan(slope["mean"]):
@@ -159,7 +155,7 @@ def precision_recall_part(case: Case) -> Part:
     curve, at = a.precision_recall, np.array(RECALLS)
     ends = zip(RECALLS, curve.mean(at), *curve.band(at, case.level), strict=True)
     rows = [dict(zip(("recall", "mean", "low", "high"), row, strict=True)) for row in ends]
-    area = _stated(a.average_precision, case.level)
+    area = stated(a.average_precision, case.level)
     text = (
         f"Average precision {words.estimate(area['mean'], area['low'], area['high'])}; without any knowledge it would "
         f"be the share of positive rows, {display.prevalence:.3f}."
