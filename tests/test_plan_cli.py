@@ -86,7 +86,7 @@ MISTAKES = [
     (("--auc", 80, "--half-width", 0.1), "write 0.8 for 80 %"),
     (("--auc", 0.4, "--half-width", 0.1), "between 0.5 (chance) and 1"),
     (("--auc", 0.8, "--above", 0.9), "less than the expected auc"),
-    (("--auc", 0.8, "--half-width", 0.7), "half_width must lie"),
+    (("--auc", 0.8, "--half-width", 0.7), "--half-width must lie"),
     (("--auc", 0.8, "--half-width", 1e-5), "more than 10,000,000 rows"),
     (("--auc", 0.8, "--half-width", 0.1, "--power", 2), "--power"),
     (("--auc", 0.8, "--half-width", 0.1, "--balance", 0), "--balance"),

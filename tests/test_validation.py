@@ -391,6 +391,15 @@ def test_average_precision_follows_the_shape_of_the_scores_and_their_ties(digits
     )
 
 
+def test_without_separation_the_average_precision_is_the_share_of_positive_rows():
+    """Whatever the shape of the scores: that of an overfitted sample is not that of new rows."""
+    rng = np.random.default_rng(3)
+    y = np.arange(400) % 10 == 0
+    scores = np.exp(rng.normal(size=y.size) + 2 * y)
+    nothing = average_precision(certain(0.0, 1.0), (np.array([0.1]), np.ones(1)), (y, scores, np.ones(y.size)), 1.0)
+    assert nothing.mean == pytest.approx(0.1, abs=1e-3)
+
+
 def test_average_precision_of_counts():
     """Most rows share their score with others: without a correction the intervals hold none of these truths."""
     held = []

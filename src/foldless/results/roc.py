@@ -265,11 +265,13 @@ def average_precision(curves: BinormalCurves, prevalences: Nodes, sample: Sample
     """The area under the precision-recall curve; equal scores are one step, as in scikit-learn.
 
     What ties and the shape of the scores add to the area of the binormal law is seen in the sample, at its own AUC;
-    `kept` of that is expected of new rows.
+    `kept` of that is expected of new rows, and of scores that separate the classes less, as much less: without
+    separation the area is the share of positive rows, whatever the ties.
     """
     (shares, share_weights), (rates, weights) = prevalences, _rates(curves, unit_rule(NODES)[0])
-    apparent, added = _apparent(curves, sample)
-    areas = [np.clip(_area(rates, share) + kept * added, 0.0, 1.0) for share in shares]
+    apparent, added, delta = _apparent(curves, sample)
+    less = np.clip(float(curves.effect.ppf(0.5)) / delta, 0.0, 1.0) if delta > 0 else 0.0
+    areas = [np.clip(_area(rates, share) + kept * less * added, 0.0, 1.0) for share in shares]
     return Measure.of("average precision", areas, np.multiply.outer(share_weights, weights), apparent)
 
 
@@ -279,13 +281,14 @@ def _area(rates: Floats, share: float) -> Floats:
     return np.asarray(weights @ (1 / (1 + (1 - share) / share * rates / u[:, None])))
 
 
-def _apparent(curves: BinormalCurves, sample: Sample) -> tuple[float, float]:
-    """The area of the sample itself, and how much more it is than that of the binormal law with the same AUC."""
+def _apparent(curves: BinormalCurves, sample: Sample) -> tuple[float, float, float]:
+    """The area of the sample itself, how much more it is than that of the binormal law with the same AUC, and delta."""
     hits, rows = _counted(*sample)
     apparent, false = float(np.diff(hits, prepend=0.0) @ (hits / rows) / hits[-1]), rows - hits
     auc = float(np.diff(false, prepend=0.0) @ (hits + np.append(0.0, hits[:-1])) / (2 * hits[-1] * false[-1]))
-    rates, weights = _rates(curves, unit_rule(NODES)[0], float(effect_of(min(max(auc, EPS), 1 - EPS), SQRT2)))
-    return apparent, apparent - float(_area(rates, float(hits[-1] / rows[-1])) @ weights)
+    delta = float(effect_of(min(max(auc, EPS), 1 - EPS), SQRT2))
+    rates, weights = _rates(curves, unit_rule(NODES)[0], delta)
+    return apparent, apparent - float(_area(rates, float(hits[-1] / rows[-1])) @ weights), delta
 
 
 def _counted(positive: Bools, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
