@@ -107,10 +107,10 @@ def unfit(column: Any, marks: Marks) -> tuple[Look, ...]:
     looks = look_at(column, marks)
     if looks[0].kind != TEXT:
         return looks
-    known = column.drop_nulls()
+    if (known := column.drop_nulls()).n_unique() <= MOST_LEVELS:
+        return ()
     unit = known.str.extract(r"^[-+]?\d+(?:[.,]\d+)?\s*([^\d\s.,;:_+-]+)$")
-    kind = UNIT if unit.null_count() == 0 and unit.n_unique() == 1 else MANY
-    return (replace(looks[0], kind=kind),) * bool(known.n_unique() > MOST_LEVELS)
+    return (replace(looks[0], kind=UNIT if unit.null_count() == 0 and unit.n_unique() == 1 else MANY),)
 
 
 def advice(name: str, look: Look, marks: Marks) -> str:

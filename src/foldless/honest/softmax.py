@@ -34,7 +34,7 @@ from foldless.honest.scaling import lifted
 from foldless.model.steps import ScaledColumns, sklearn_names
 from foldless.model.view import LinearView
 
-CLASSES = {"LogisticRegression", "LogisticRegressionCV"}
+LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
 TINY = float(np.finfo(float).tiny)
 MAX_STEPS = 100
 MAX_HALVINGS = 40
@@ -255,7 +255,7 @@ SETTLED, ROUNDS = 1e-7, 8
 def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
     """The objective of multinomial logistic regression with an L2 penalty at its optimum; None for anything else."""
     est: Any = view.estimator
-    if not sklearn_names(est) & CLASSES or is_one_against_rest(est):
+    if not sklearn_names(est) & LOGISTIC or is_one_against_rest(est):
         return None
     C = strength(est)
     if C is not None and not np.isfinite(C):
@@ -263,7 +263,7 @@ def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax,
             "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
             "finite C; C=1e4 on standardised columns is next to no penalty."
         )
-    if C is None or known_class(est, CLASSES) is None:
+    if C is None or known_class(est, LOGISTIC) is None:
         return None
     K, intercept = len(view.classes), bool(est.fit_intercept)
     if K * (min(view.X.shape) + intercept) > MAX_WIDTH:
