@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
-import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -130,19 +128,9 @@ def _with_known_shape(array: Any) -> Any:
     return array.compute_chunk_sizes() if np.isnan(array.shape).any() else array
 
 
-# ---- A cluster to work on: one that is already running, or processes of this machine, closed afterwards.
+# ---- A cluster to work on that is already running.
 
 PATIENCE = 10.0  # seconds to wait for a scheduler, which normally answers in milliseconds
-NEEDED = ("dask", "distributed", "joblib")
-
-
-@contextmanager
-def opened(jobs: int, scheduler: str | None) -> Iterator[Any]:
-    """A client of the cluster at an address, or of a local one with `jobs` processes."""
-    refuse_missing("backend dask", NEEDED)
-    kept = "what was finished is kept, and --resume does the rest"
-    with _silent_logs(), _local(jobs) if scheduler is None else _remote(scheduler) as client, _losses_explained(kept):
-        yield client
 
 
 @contextmanager
@@ -150,10 +138,10 @@ def joined(address: str, timeout: float | None = None, what: str = "--scheduler"
     """A client of the cluster at an address; Dask computes everything there in the meantime."""
     refuse_missing(what, ("dask", "distributed"))
     with (
-        _silent_logs(),
-        _remote(address, timeout) as client,
+        silent_logs(),
+        remote(address, timeout) as client,
         client.as_current(),
-        _losses_explained("then run it again"),
+        losses_explained("then run it again"),
     ):
         yield client
 
@@ -166,7 +154,8 @@ def refuse_missing(what: str, names: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _losses_explained(advice: str) -> Iterator[None]:
+def losses_explained(advice: str) -> Iterator[None]:
+    """What Dask raises for a task that it gave up, as an error with this advice."""
     from distributed import CancelledError, KilledWorker
 
     try:
@@ -178,7 +167,7 @@ def _losses_explained(advice: str) -> Iterator[None]:
 
 
 @contextmanager
-def _silent_logs() -> Iterator[None]:
+def silent_logs() -> Iterator[None]:
     """Errors are raised and reported in one line; Dask's own components do not log them as well."""
     import distributed  # noqa: F401  # creates its loggers
 
@@ -194,29 +183,8 @@ def _silent_logs() -> Iterator[None]:
 
 
 @contextmanager
-def _local(jobs: int) -> Iterator[Any]:
-    from distributed import Client, LocalCluster
-
-    # One thread each: tasks are mostly Python, and set warnings and threads of linear algebra for their process.
-    with (
-        LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
-        ) as processes,
-        Client(processes, set_as_default=False) as client,
-    ):
-        client.register_worker_callbacks(_settled)
-        yield client
-
-
-def _settled() -> None:
-    """In each worker: no warnings; Ctrl-C is left to the process that started the worker and will close it."""
-    # Dask's own threads also save and restore the filters, sometimes in the middle of a task that has set them.
-    warnings.simplefilter("ignore")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextmanager
-def _remote(address: str, timeout: float | None = None) -> Iterator[Any]:
+def remote(address: str, timeout: float | None = None) -> Iterator[Any]:
+    """A client of the cluster at an address, if it is ready and has the same foldless."""
     from distributed import Client
 
     timeout = PATIENCE if timeout is None else timeout

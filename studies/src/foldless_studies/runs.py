@@ -5,6 +5,7 @@ Tasks are done by this process, other processes or threads, or a Dask cluster; j
 
 from __future__ import annotations
 
+import logging
 import platform
 import signal
 import threading
@@ -131,7 +132,7 @@ class Workers:
     def ready(self) -> Iterator[Team]:
         """The team, with its processes or connections; closed at the end. What is wrong with it shows at once."""
         if self.backend == DASK:
-            with clusters.opened(self.jobs, self.scheduler) as client, _backend(DASK, client=client):
+            with _cluster(self.jobs, self.scheduler) as client, _backend(DASK, client=client):
                 yield self._handed_out
         elif self.jobs == 1:
             yield alone
@@ -180,6 +181,38 @@ def _backend(name: str, **options: Any) -> Any:
     from joblib import parallel_config
 
     return parallel_config(backend=name, **options)
+
+
+@contextmanager
+def _cluster(jobs: int, scheduler: str | None) -> Iterator[Any]:
+    """A client of the cluster at an address, or of a local one with `jobs` processes."""
+    clusters.refuse_missing("backend dask", ("dask", "distributed", "joblib"))
+    kept = "what was finished is kept, and --resume does the rest"
+    cluster = _local(jobs) if scheduler is None else clusters.remote(scheduler)
+    with clusters.silent_logs(), cluster as client, clusters.losses_explained(kept):
+        yield client
+
+
+@contextmanager
+def _local(jobs: int) -> Iterator[Any]:
+    from distributed import Client, LocalCluster
+
+    # One thread each: tasks are mostly Python, and set warnings and threads of linear algebra for their process.
+    with (
+        LocalCluster(
+            n_workers=jobs, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
+        ) as processes,
+        Client(processes, set_as_default=False) as client,
+    ):
+        client.register_worker_callbacks(_settled)
+        yield client
+
+
+def _settled() -> None:
+    """In each worker: no warnings; Ctrl-C is left to the process that started the worker and will close it."""
+    # Dask's own threads also save and restore the filters, sometimes in the middle of a task that has set them.
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 # ---- The loop: do the tasks that are not done yet, and keep each result as soon as it is there.
