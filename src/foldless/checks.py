@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -224,6 +224,13 @@ def group_codes(groups: Any, n_rows: int) -> Ints:
     if _count_missing(labels):
         raise InputError(f"groups has {_count_missing(labels)} missing label(s): name the group of every row.")
     return np.searchsorted(distinct(labels, "groups"), labels).astype(np.intp)
+
+
+def slices(n: int, width: int, entries: int) -> Iterator[slice]:
+    """Slices of range(n) such that slice x width stays within so many entries, where a single one does."""
+    step = max(1, entries // max(width, 1))
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))
 
 
 def rows_of_groups(codes: Ints) -> list[Ints]:

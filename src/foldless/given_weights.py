@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from foldless import checks
-from foldless.checks import Floats, as_number
+from foldless.checks import Floats, as_number, slices
 from foldless.errors import InputError, OptimismWarning, PriorError, warn_user
 from foldless.honest import in_sample
 from foldless.laws.effect import SQRT2, StudentEffect, bisected, effect_of, probability, t_cdf
@@ -231,9 +231,7 @@ class AUCPosteriors:
         """P(effect_k <= x_k): the quadrature of `StudentEffect.cdf`, one row per classifier."""
         nodes, weights = self._effect(0).scale_nodes()
         out = np.empty(len(self))
-        step = max(1, CELLS // nodes.size)
-        for start in range(0, len(self), step):
-            part = slice(start, start + step)
+        for part in slices(len(self), nodes.size, CELLS):
             out[part] = ndtr((x[part, None] - self.loc[part, None] * nodes) / self.spread) @ weights
         for k in np.flatnonzero(np.abs(self.loc) > self.spread * np.sqrt(2 * self.df)):
             out[k] = float(self._effect(int(k)).cdf(x[k]))

@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Floats, slices
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.newton import descended, halved
 from foldless.tables import as_source, clusters
@@ -199,8 +199,7 @@ def _loss_at(block: Block, *, coef: Floats, mean: Floats, scale: Floats, positiv
         A *= np.sqrt(D)[:, None]
         return NewtonSums(len(t), float(np.logaddexp(0.0, -t * z).sum()), slope, A.T @ A)
 
-    height = max(1, BLOCK_ELEMENTS // coef.size)
-    return reduce(add, (of_rows(slice(start, start + height)) for start in range(0, len(block.y), height)))
+    return reduce(add, map(of_rows, slices(len(block.y), coef.size, BLOCK_ELEMENTS)))
 
 
 def _newton(source: Any, mean: Floats, scale: Floats, positive: Any, C: float, n_rows: int) -> tuple[Floats, int]:

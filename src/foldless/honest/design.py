@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack, solve_triangular
 
 from foldless.checks import Bools as Bools
-from foldless.checks import Floats, is_sparse
+from foldless.checks import Floats, is_sparse, slices
 from foldless.checks import Ints as Ints
 from foldless.errors import EstimatorError, InputError
 from foldless.tables.matrix import DeviceMatrix
@@ -235,9 +235,7 @@ def row_space(K: Floats) -> Design:
 
 def blocks(n: int, width: int, entries: int | None = None) -> Iterator[slice]:
     """Slices of range(n) such that slice x width stays within `entries`, BLOCK_ENTRIES by default."""
-    step = max(1, (entries or BLOCK_ENTRIES) // max(width, 1))
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))
+    return slices(n, width, entries or BLOCK_ENTRIES)
 
 
 def with_constant(X: Any, constant: float) -> Any:

@@ -8,7 +8,7 @@ scores of a block of rows and a few copies of them, never another X.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from math import isfinite
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Array, Floats, refuse_many_classes, same_length
+from foldless.checks import Array, Floats, refuse_many_classes, same_length, slices
 from foldless.errors import InputError
 from foldless.tables.block import Moments
 
@@ -140,7 +140,8 @@ def _sums(table: DeviceTable, w: Any) -> Result:
     """Class moments of the scores, a block of rows at a time; everything comes to the host at once."""
     xp, X = table.xp, table.X
     W = w if w.ndim == 2 else xp.reshape(w, (-1, 1))
-    parts = [_class_moments(table, rows, xp.matmul(X[rows, :], W)) for rows in _row_blocks(X.shape[0], W.shape[1])]
+    blocks = slices(X.shape[0], W.shape[1], BLOCK_SCORES)
+    parts = [_class_moments(table, rows, xp.matmul(X[rows, :], W)) for rows in blocks]
     ends = xp.stack([*(xp.astype(v, xp.float64) for v in (table.low, table.high)), table.others()])
     out = to_host(xp.concat([ends, *(xp.reshape(part, (-1,)) for part in parts)]))
     labels = table.checked_labels(*out[:3])
@@ -172,22 +173,17 @@ def _merged(parts: Iterable[Floats]) -> Pair:
     return negative, positive
 
 
-def _row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    height = max(1, BLOCK_SCORES // n_columns)
-    for start in range(0, n_rows, height):
-        yield slice(start, min(start + height, n_rows))
-
-
 def column_moments(table: DeviceTable) -> Pair:
     """Moments of the columns of X by class, a block of rows at a time."""
     X = table.X
-    return _merged(to_host(_class_moments(table, rows, X[rows, :])) for rows in _row_blocks(*X.shape))
+    blocks = slices(X.shape[0], X.shape[1], BLOCK_SCORES)
+    return _merged(to_host(_class_moments(table, rows, X[rows, :])) for rows in blocks)
 
 
 def first_not_finite(table: DeviceTable) -> str | None:
     """The place of the first NaN or infinity in X, in words; None if there is none. For error messages only."""
     xp, X = table.xp, table.X
-    for rows in _row_blocks(*X.shape):
+    for rows in slices(X.shape[0], X.shape[1], BLOCK_SCORES):
         finite = xp.isfinite(X[rows, :])
         if not bool(xp.all(finite)):
             row, column = np.argwhere(~to_host(finite))[0]

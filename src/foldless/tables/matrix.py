@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Array, Floats
+from foldless.checks import Array, Floats, slices
 from foldless.errors import InputError
 from foldless.tables.block import Block, ByLabel, Moments, Source, Statistic, split_by_label
 
@@ -32,9 +32,7 @@ def project(X: Any, w: Array) -> Floats:
         if not isinstance(X, np.ndarray) or X.dtype == np.float64:  # sparse
             return np.asarray(X @ w, dtype=np.float64)
         out = np.empty((X.shape[0], *w.shape[1:]))
-        step = max(1, BLOCK_ELEMENTS // X.shape[1])
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
+        for rows in slices(X.shape[0], X.shape[1], BLOCK_ELEMENTS):
             np.matmul(X[rows].astype(np.float64), w, out=out[rows])
         return out
 
@@ -85,9 +83,8 @@ class ScoreSums:
         if W.ndim == 1:
             yield project(block.X, W)
             return
-        step = max(1, 2 * BLOCK_ELEMENTS // max(1, len(block.y)))
-        for start in range(0, W.shape[1], step):
-            yield project(block.X, W[:, start : start + step])
+        for part in slices(W.shape[1], len(block.y), 2 * BLOCK_ELEMENTS):
+            yield project(block.X, W[:, part])
 
 
 def finite_block_scores(block: Block, w: Floats) -> Floats:
@@ -152,9 +149,8 @@ class ArraySource(Source):
         return int(self.X.shape[1])
 
     def blocks(self) -> Iterator[Block]:
-        for start in range(0, self.X.shape[0], self.height):
-            rows = slice(start, start + self.height)
-            yield Block(self.X[rows], self.y[rows], start)
+        for rows in slices(self.X.shape[0], 1, self.height):
+            yield Block(self.X[rows], self.y[rows], rows.start)
 
     def labels(self) -> Array:
         return self.y

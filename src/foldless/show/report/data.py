@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from foldless import checks
-from foldless.checks import Floats, is_missing
+from foldless.checks import Floats, is_missing, slices
 from foldless.errors import EstimatorError
 from foldless.findings.naming import in_words, names_after, steps_before_y
 from foldless.honest.families import describe, strength
@@ -250,9 +250,8 @@ def _columns(table: Any) -> Iterator[Column]:
             # By position: two columns of a pandas frame may have the same name.
             yield _column((table.iloc[:, k] if hasattr(table, "iloc") else table.to_series(k)).to_numpy())
     elif (M := np.asarray(table)).dtype.kind in NUMERIC:
-        step = max(1, BLOCK // M.shape[0])
-        for start in range(0, M.shape[1], step):
-            yield from _numeric_columns(M[:, start : start + step])
+        for part in slices(M.shape[1], M.shape[0], BLOCK):
+            yield from _numeric_columns(M[:, part])
     else:
         yield from map(_column, M.T)
 
