@@ -543,6 +543,8 @@ def test_few_events_call_for_caution():
     y = (np.arange(60) < 7).astype(int)
     v = fl.validate(LogisticRegression().fit(X, y), X, y)
     assert "caution: the smaller class has 7 rows only" in v.notes[0]
+    assert v.calls_for_caution
+    assert not fl.validate(analysed()).calls_for_caution
     assert not any("caution" in note for note in fl.validate(analysed()).notes)
 
 

@@ -19,9 +19,8 @@ from foldless.results.calibration import Calibration
 from foldless.results.classes import MulticlassAUCPosterior
 from foldless.results.error import ErrorPosterior
 from foldless.results.measure import Measure
-from foldless.results.roc import BinormalCurves, PrecisionRecall, average_precision
+from foldless.results.roc import EPS, BinormalCurves, PrecisionRecall, average_precision
 
-EPS = float(np.finfo(float).eps)
 PRECISION_ROWS = 100.0  # as many as the binormal law counts for, where its average precision is not the sample's
 
 
@@ -65,7 +64,7 @@ class Measures:
     @cached_property
     def average_precision(self) -> Measure:
         """Area under the precision-recall curve."""
-        rows, w = self.rows, self.calibration.law.trust(PRECISION_ROWS)
+        rows, w = self.rows, self.calibration.law.counted_beside(PRECISION_ROWS)
         kept = w**2 / (w**2 + (1 - w) ** 2)  # the shape that few rows have is mostly that of the fit
         return average_precision(self.curves, rows.prevalences(), (rows.positive, rows.own, rows.weights), kept)
 

@@ -18,7 +18,6 @@ from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
 
 FEW_EVENTS = 10
-CAUTION = "caution: "
 COLUMNS = ("measure", "apparent", "honest", "optimism", "low", "high")
 
 
@@ -58,6 +57,7 @@ class Validation(ShownAsCard):
     method: str
     notes: tuple[str, ...] = ()
     classes: tuple[Any, ...] = ()
+    fewest: int = FEW_EVENTS  # rows of the smallest class
     _card = "validation"
 
     def __getitem__(self, name: str) -> Figure:
@@ -69,8 +69,8 @@ class Validation(ShownAsCard):
 
     @property
     def calls_for_caution(self) -> bool:
-        """Whether a note says that the table is not to be relied on, whatever the checks of the AUC say."""
-        return any(note.startswith(CAUTION) for note in self.notes)
+        """Whether the rows are too few for the table to be relied on, whatever the checks of the AUC say."""
+        return self.fewest < FEW_EVENTS
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -190,8 +190,10 @@ def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | No
     figures = (*_overall(analysis, measures), *_decisions(measures, threshold))
     doubts = (*measures.calibration.certain, *measures.calibration.doubts(level))
     told = () if prevalence is None else (_on_prevalence(prevalence, labels.n1 / (labels.n0 + labels.n1)),)
-    notes = (*_few(labels.n0, labels.n1), *told, *doubts, *analysis.notes)
-    return Validation(figures, threshold, measures.rows.share, labels.n0, labels.n1, level, analysis.method, notes)
+    sizes = labels.n0, labels.n1
+    notes = (*_few(*sizes), *told, *doubts, *analysis.notes)
+    share, method = measures.rows.share, analysis.method
+    return Validation(figures, threshold, share, *sizes, level, method, notes, fewest=min(sizes))
 
 
 def _of_classes(analysis: Analysis, level: float) -> Validation:
@@ -216,12 +218,13 @@ def _of_classes(analysis: Analysis, level: float) -> Validation:
     each = ((label, (*of.certain, *of.doubts(level))) for label, of in measures.calibration.items())
     doubts = (f"{label}: {text}" for label, texts in each for text in texts)
     notes = (*_few(*view.counts.tolist()), *doubts, *a.notes)
-    return Validation(tuple(figures), None, None, codes.size, codes.size, level, a.method, notes, tuple(view.classes))
+    about = (a.method, notes, tuple(view.classes), int(view.counts.min()))
+    return Validation(tuple(figures), None, None, codes.size, codes.size, level, *about)
 
 
 def _few(*counts: int) -> tuple[str, ...]:
     fewest, which = min(counts), "smaller" if len(counts) == 2 else "smallest"
-    text = f"{CAUTION}the {which} class has {fewest} rows only, fewer than {FEW_EVENTS}: too few for a validation."
+    text = f"caution: the {which} class has {fewest} rows only, fewer than {FEW_EVENTS}: too few for a validation."
     return (text,) if fewest < FEW_EVENTS else ()
 
 

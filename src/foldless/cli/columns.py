@@ -38,8 +38,9 @@ SHAPES = {
     DATE: rf"^(?:(?:{DAY})(?:[T ].*)?|{CLOCK})$",
 }
 # What people write where a number is not known. With other words, such as '3a', few levels are categories.
-UNKNOWN = {"unknown", "unk", "missing", "refused", "pending", "invalid", "error", "nd", "n.d.", "nk", "n/k", "x", "--"}
+UNKNOWN = {"unknown", "unk", "missing", "refused", "pending", "invalid", "error", "nd", "n.d.", "nk", "n/k", "--"}
 UNKNOWN |= {f"not {word}" for word in ("known", "done", "available", "measured", "tested", "applicable", "recorded")}
+CROSSED = "x"  # the same of a cell, where a class may be called so
 MOST_LEVELS = 20  # a column of text with more levels holds names, codes or free text
 
 REMEDIES = {
@@ -96,7 +97,7 @@ def _are_numbers(column: Any, words: Any, measured: bool) -> bool:
     """Whether a column is one of numbers, in spite of some words; `measured` if it has limits or marks as well."""
     if 2 * len(words) >= len(column) - column.null_count():
         return False
-    if measured or set(words.str.to_lowercase().unique()) <= UNKNOWN:
+    if measured or set(words.str.to_lowercase().unique()) <= UNKNOWN | {CROSSED}:
         return True
     # Few levels, such as 1, 2, 3a and 3b, are categories; numbers among very many words are codes.
     return bool(column.n_unique() > MOST_LEVELS >= words.n_unique())

@@ -58,7 +58,7 @@ class CalibrationLaw:
         n1 = np.count_nonzero(self.rows.positive)
         return float(2 / (1 / n1 + 1 / (self.rows.positive.size - n1)))
 
-    def trust(self, rows: float) -> float:
+    def counted_beside(self, rows: float) -> float:
         """How much the sample counts beside a law that is worth so many rows without training noise."""
         return self._size / (self._size + rows * (1 + self.rows.noise_share))
 
@@ -66,7 +66,7 @@ class CalibrationLaw:
     def _log_ratio(self) -> list[tuple[float, float, float]]:
         """Both laws of log R: share, mean and variance; classes too close or too far apart tell nothing of it."""
         (level, slope), s, near, r = regression(self.rows), self.rows.log_odds, RATIO_SD**2, 1 + self.rows.noise_share
-        w = self.trust(SHRINKING_ROWS)
+        w = self.counted_beside(SHRINKING_ROWS)
         if self.estimate < CLOSE or not 0 < slope < np.inf:
             return [(1.0, 0.0, near * (1 - w))]
         seen = float(np.log(np.clip(slope * self._spread[0] / self.estimate, 1 / MOST_RATIO, MOST_RATIO)))

@@ -16,11 +16,11 @@ from foldless.results.auc import ShownAsCard, central
 from foldless.results.measure import Measure
 
 MOST_STEPS = 2000
+REACH = 40.0  # probits beyond which a rate is 0 or 1
 SPREAD = 0.2  # of the log of beta, before the rows are seen
 EPS = float(np.finfo(float).eps)
 Sample = tuple[Bools, Floats, Floats]  # which rows are positive, their scores and weights
 Nodes = tuple[Floats, Floats]  # and their weights
-FAR = 40.0  # standard normal quantiles beyond which a rate is 0 or 1
 
 
 class PointInterval(NamedTuple):
@@ -95,7 +95,7 @@ class BinormalCurves:
     def tpr_quantile(self, q: Floats, p: float) -> Floats:
         q = np.asarray(q, dtype=np.float64)
         reach = self._stretch.max() * np.abs(self.effect.points).max() + self.beta.max() * np.abs(q)
-        reach = np.minimum(reach, FAR)  # a wide law of beta would take the halvings
+        reach = np.minimum(reach, REACH)  # a wide law of beta would take the halvings
         return np.asarray(ndtr(bisected(lambda x: self._cdf(x, q) < p, -reach, reach, halvings=44)))
 
     def _cdf(self, x: Floats, q: Floats) -> Floats:
@@ -204,7 +204,6 @@ def _area_rule(max_fpr: float) -> tuple[Floats, Floats]:
 # ---- The precision-recall curve and its area.
 
 NODES = 24
-REACH = 40.0  # probits beyond which a rate is 0 or 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
