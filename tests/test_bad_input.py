@@ -263,14 +263,14 @@ def test_rows_without_weight_do_not_count():
     X, y = noise(20, 20, 3, 0)
     weight = np.where((y == 0) | (np.arange(40) == 0), 1.0, 0.0)
     model = LogisticRegression().fit(X, y, sample_weight=weight)
-    with pytest.raises(fl.InputError, match="at least two rows with a sample_weight above 0"):
+    with pytest.raises(fl.InputError, match="at least 2 rows with a sample_weight above 0"):
         fl.auc_posterior(model, X, y, sample_weight=weight)
 
 
 def test_rows_without_weight_do_not_count_in_a_search_or_among_three_classes():
     X, y = noise(20, 20, 3, 0)
     weight = np.where((y == 0) | (np.arange(40) == 0), 1.0, 0.0)
-    with pytest.raises(fl.InputError, match="at least two rows with a sample_weight above 0"):
+    with pytest.raises(fl.InputError, match="at least 2 rows with a sample_weight above 0"):
         fl.FoldlessSearch(RidgeClassifier(), {"alpha": [1.0, 10.0]}).fit(X, y, sample_weight=weight)
     three = np.arange(40) % 3
     weight = np.where((three > 0) | (np.arange(40) < 4), 1.0, 0.0)

@@ -225,8 +225,12 @@ class Computation:
     @cached_property
     def table_notes(self) -> tuple[str, ...]:
         """Notes on the table: copies of rows, a column that is the label."""
+        return self.notes_on_table(self.names)
+
+    def notes_on_table(self, names: Names) -> tuple[str, ...]:
+        """The same with other names of columns and rows."""
         groups = self.class_scores.groups if self.several_classes else self.leave_one_out.removed.groups
-        return quick_notes(self.of_classes if self.several_classes else self.rows, self.names, groups)
+        return quick_notes(self.of_classes if self.several_classes else self.rows, names, groups)
 
     @cached_property
     def names(self) -> Names:

@@ -14,6 +14,7 @@ from foldless.cli import console, picture
 from foldless.cli.models import refuse_refitted
 from foldless.cli.options import CommandOptions, data_options, picture_option, refuse_wrong_strength
 from foldless.cli.request import Request, read_file
+from foldless.permutation.relabelling import MOST
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +28,7 @@ Examples:
 @data_options()
 @click.option(
     "--permutations",
-    type=click.IntRange(1, 10_000_000),
+    type=click.IntRange(1, MOST),
     default=10_000,
     show_default=True,
     help="Random relabellings; where fewer exist, all of them.",

@@ -20,7 +20,6 @@ from foldless.cli.options import CommandOptions, refuse_given
 from foldless.cli.preparing import Prepared, Subjects, as_told, emptied, find_subjects, prepared, refuse_absent
 from foldless.cli.roles import Roles, against_rest, chosen_label, labels_of, positive_of, roles_of, with_one_spelling
 from foldless.errors import FoldlessError, InputError
-from foldless.findings.rows import quick_notes
 from foldless.model.steps import ends_in_pls
 from foldless.tables import files
 from foldless.tables.files import sheet
@@ -207,7 +206,8 @@ class Request:
         findings = [finding for finding in analysis.findings if finding.level > 0]
         # Findings look closer at the table than the notes on it, which may come without names.
         closer = len(analysis.table_notes) <= sum(finding.name in ("copies", "leak") for finding in findings)
-        said = _on_table(analysis) if closer else ()
+        unnamed = replace(analysis.names, features=None, rows=None)
+        said = analysis.table_notes + analysis.notes_on_table(unnamed) if closer else ()
         notes = [note for note in self.all_notes(*more) if note not in said]
         new = [f"{f.text} {f.advice}" for f in findings if not any(f.text in note or note in f.note for note in notes)]
         return {
@@ -229,13 +229,6 @@ class Request:
         count = "" if self.groups is None else f"{np.unique(self.groups).size} values of '{self.options.groups}'"
         facts = {"groups": count, "prepared": self.prepared, "read as": self.read_as}
         return {name: text for name, text in facts.items() if text}
-
-
-def _on_table(analysis: fl.Analysis) -> tuple[str, ...]:
-    """The notes on the table, with names of columns and rows and without."""
-    rows = analysis.of_classes if analysis.several_classes else analysis.rows
-    groups = analysis.class_scores.groups if analysis.several_classes else analysis.leave_one_out.removed.groups
-    return analysis.table_notes + quick_notes(rows, replace(analysis.names, features=None, rows=None), groups)
 
 
 def fitted_or_refused(fit: Callable[[], Any], what: str = "classifier") -> Any:
@@ -341,7 +334,7 @@ def _notes(source: sheet.Sheet, roles: Roles) -> list[str]:
 
 
 def _notes_on_classes(y: Any) -> list[str]:
-    odd = [label for label in np.unique(y).tolist() if str(label).strip().lower() in columns.UNKNOWN - {"x"}]
+    odd = [label for label in np.unique(y).tolist() if str(label).strip().lower() in columns.UNKNOWN]
     return [f"class '{c}': if that stands for a missing class, use --na {words.shell_quoted(str(c))}." for c in odd]
 
 

@@ -12,7 +12,8 @@ from foldless import checks
 from foldless.checks import Floats, Ints
 from foldless.errors import EstimatorError
 from foldless.honest.class_statistic import RefittedRows
-from foldless.honest.classes import LOG_ODDS, MOST_ROWS, PROBABILITY, ClassScores, checked_weight, log_odds, ranked_by
+from foldless.honest.classes import LOG_ODDS, MOST_ROWS, PROBABILITY, ClassScores, log_odds, ranked_by
+from foldless.honest.leave_one_out import checked_weight
 from foldless.honest.refits import (
     FEWEST,
     Progress,
@@ -42,7 +43,7 @@ class ClassTraining(Refittable):
         codes = codes_among(y, classes)
         X = as_rows(X, codes.size)
         together = None if groups is None else checks.as_groups(groups, codes, fewest=FEWEST)
-        weight = checked_weight(sample_weight, codes)
+        weight = checked_weight(sample_weight, codes, 2)
         own = class_scores_of(estimator, X)
         return cls(estimator, X, checks.label_vector(y), codes, classes, own, weight, together)
 

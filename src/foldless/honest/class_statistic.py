@@ -24,14 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from foldless.checks import Floats, Ints
 from foldless.errors import InputError
 from foldless.honest.classes import KEPT_APART, ClassScores
-from foldless.honest.held_out import HeldOut, ModelPairs, agreement_of, factor_of, growth_of, settled
+from foldless.honest.held_out import Agreeing, HeldOut, ModelPairs, settled
 from foldless.honest.pairs import Pairs, PairSample, pair_differences
 from foldless.honest.statistic import (
     MIN_TAIL,
@@ -82,7 +81,7 @@ class EvaluatedRows(ABC):
     """Where components come from: honest scores of training rows, by removal or by refits, or held-out scores."""
 
     groups: Ints | None  # of each row, if rows are dependent
-    codes: Any  # class of each row
+    codes: Ints  # class of each row
 
     @abstractmethod
     def component(self, score: int, first: Classes, second: Classes) -> Component:
@@ -104,7 +103,7 @@ class _EachOnce(EvaluatedRows):
     _known: dict[tuple[int, Classes, Classes], Component]
 
     @property
-    def codes(self) -> Ints:
+    def codes(self) -> Ints:  # type: ignore[override]  # nobody writes it
         return self.honest.codes
 
     def component(self, score: int, first: Classes, second: Classes) -> Component:
@@ -224,7 +223,7 @@ class TrainingRows(_EachOnce):
 
 
 @dataclass(frozen=True, eq=False)
-class RefittedRows(_EachOnce):
+class RefittedRows(_EachOnce, Agreeing):
     """Scores of refits as a source, (K, R, N): rows are compared where one and the same model scored both."""
 
     honest: ClassScores
@@ -242,20 +241,10 @@ class RefittedRows(_EachOnce):
             off[:, :, rows] -= off[:, :, rows].mean(axis=2, keepdims=True)
         return np.asarray(off.transpose(1, 0, 2).reshape(off.shape[1], -1))
 
-    @cached_property
-    def agreement(self) -> float:
-        """q, the correlation between repeats of a row's scores."""
-        return agreement_of(self.deviations)
-
     @property
     def idle(self) -> int:
         """How many of the models gave all rows the same scores."""
         return sum(not np.any(np.ptp(self.scores[:, self.fold == k], axis=1)) for k in range(self.fits))
-
-    @property
-    def fits(self) -> int:
-        """How often the classifier was fitted."""
-        return int(self.fold.max()) + 1
 
     def _component(self, score: int, first: Classes, second: Classes) -> Component:
         rows = _members(self.codes, first + second)
@@ -270,11 +259,11 @@ class RefittedRows(_EachOnce):
         return replace(part, statistic=self.settled(statistic, [part]))
 
     def noise_share(self, components: Sequence[Component]) -> float:
-        return factor_of(self.agreement, self.share) - 1
+        return self.noise_factor - 1
 
     def settled(self, statistic: SeparationStatistic, components: Sequence[Component]) -> SeparationStatistic:
         by_repeat = np.mean([c.by_repeat for c in components if c.by_repeat is not None], axis=0)
-        return settled(statistic, by_repeat, growth_of(self.agreement, self.share))
+        return settled(statistic, by_repeat, self.growth)
 
     def details(self) -> dict[str, float]:
         """Further figures for the summary of a result."""

@@ -19,7 +19,6 @@ import numpy as np
 
 from foldless import checks
 from foldless.checks import Floats, Ints
-from foldless.errors import InputError
 from foldless.honest import discriminant, least_squares
 from foldless.honest.design import MAX_LEVERAGE, build_design
 from foldless.honest.families import (
@@ -29,7 +28,13 @@ from foldless.honest.families import (
     is_one_against_rest,
     row_weights,
 )
-from foldless.honest.leave_one_out import WORTH_SAYING, NoClosedForm, on_convergence, surrogate_provenance
+from foldless.honest.leave_one_out import (
+    WORTH_SAYING,
+    NoClosedForm,
+    checked_weight,
+    on_convergence,
+    surrogate_provenance,
+)
 from foldless.honest.objective import Objective
 from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
@@ -154,7 +159,7 @@ def remove_rows_of_classes(
     """
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
-    weight = checked_weight(sample_weight, view.codes)
+    weight = checked_weight(sample_weight, view.codes, 2)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
     for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
@@ -186,17 +191,6 @@ def _ratios(codes: Ints, weight: Floats, strength: Floats) -> Floats:
     """For each row, the sum of strengths over its class relative to its estimate from the drawn rows."""
     whole, drawn = np.bincount(codes, strength), np.bincount(codes, strength * weight)
     return np.asarray(np.divide(whole, drawn, out=np.ones(whole.size), where=drawn > 0)[codes])
-
-
-def checked_weight(sample_weight: Any, codes: Ints) -> Floats | None:
-    if sample_weight is None:
-        return None
-    weight = checks.as_row_weights(sample_weight, codes.size)
-    if np.bincount(codes[weight > 0], minlength=codes.max() + 1).min() < 3:
-        raise InputError(
-            "each class needs at least 3 rows with a sample_weight above 0, since two at a time are left out."
-        )
-    return weight
 
 
 def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:

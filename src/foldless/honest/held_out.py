@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -27,8 +28,36 @@ from foldless.honest.pairs import Effects, Pairs, pair_differences, variance
 from foldless.honest.statistic import Placements, SeparationStatistic, separation_slope, statistic_of_placements
 
 
+class Agreeing:
+    """What the agreement of models tells that were each fitted to a `share` of the rows."""
+
+    fold: Ints
+    share: float
+    deviations: Any  # (R, N): the scores about the class means of each repeat
+
+    @property
+    def fits(self) -> int:
+        """How often the classifier was fitted."""
+        return int(self.fold.max()) + 1
+
+    @cached_property
+    def agreement(self) -> float:
+        """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
+        return agreement_of(self.deviations)
+
+    @property
+    def noise_factor(self) -> float:
+        """The bound on r; its largest value if the models agree so little that the bound would fall again."""
+        return factor_of(self.agreement, self.share)
+
+    @property
+    def growth(self) -> float:
+        """Ratio of the delta of the fit to all rows to that of fits to a share p of them."""
+        return growth_of(self.agreement, self.share)
+
+
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class HeldOut(Agreeing):
     """Scores of all rows by models that were not trained on them.
 
     Attributes
@@ -61,11 +90,6 @@ class HeldOut:
         """The scores on the scale of the fit to all rows."""
         return self.scores if self.placed is None else self.placed
 
-    @property
-    def fits(self) -> int:
-        """How often the classifier was fitted."""
-        return int(self.fold.max()) + 1
-
     @cached_property
     def idle(self) -> int:
         """How many of the models gave all rows the same score."""
@@ -86,21 +110,6 @@ class HeldOut:
         """The scores about the class means of each repeat."""
         means = (self.scores[:, self.positive == k].mean(axis=1, keepdims=True) for k in (True, False))
         return np.asarray(self.scores - np.where(self.positive, *means))
-
-    @cached_property
-    def agreement(self) -> float:
-        """q, the correlation between repeats of a row's scores, about the class means of each repeat."""
-        return agreement_of(self.deviations)
-
-    @property
-    def noise_factor(self) -> float:
-        """The bound on r; its largest value if the models agree so little that the bound would fall again."""
-        return factor_of(self.agreement, self.share)
-
-    @property
-    def growth(self) -> float:
-        """Ratio of the delta of the fit to all rows to that of fits to a share p of them."""
-        return growth_of(self.agreement, self.share)
 
     @cached_property
     def variances(self) -> tuple[float, float]:

@@ -277,16 +277,15 @@ def _whole_groups(positive: Bools, codes: Ints, order: Ints, wanted: int) -> Int
 # ---- Checks of the options.
 
 
-def checked_weight(sample_weight: Any, positive: Bools) -> Floats | None:
-    """Weights of the rows, if given; at least two rows of each class need a weight above 0."""
+def checked_weight(sample_weight: Any, codes: Ints | Bools, left_out: int = 1) -> Floats | None:
+    """Weights of the rows, if given; a class must keep a row with a weight above 0 when so many are left out."""
     if sample_weight is None:
         return None
-    weight = checks.as_row_weights(sample_weight, positive.size)
-    counted = weight > 0
-    if min(np.count_nonzero(counted & positive), np.count_nonzero(counted & ~positive)) < 2:
+    weight = checks.as_row_weights(sample_weight, codes.size)
+    if np.bincount(codes[weight > 0], minlength=codes.max() + 1).min() <= left_out:
         raise InputError(
-            "each class needs at least two rows with a sample_weight above 0: with one removed, none would be left to "
-            "train on."
+            f"each class needs at least {left_out + 1} rows with a sample_weight above 0: with {left_out} left out, "
+            f"none would be left to train on."
         )
     return weight
 

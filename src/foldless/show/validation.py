@@ -13,6 +13,7 @@ from foldless import words
 from foldless.analysis import Analysis
 from foldless.checks import Floats
 from foldless.errors import InputError
+from foldless.measures import NetBenefit
 from foldless.show import style
 
 SIZE = 5.4, 5.3
@@ -98,7 +99,7 @@ class DecisionCurveDisplay(CurveDisplay):
         return grid, curve.mean, *curve.interval(level)
 
     def _references(self, ax: Any) -> list[Any]:
-        all_ = self.prevalence - (1 - self.prevalence) * self.x / (1 - self.x)
+        all_ = NetBenefit(self.x, (), self.prevalence).treat_all
         ax.set_ylim(-0.2 * self.prevalence, 1.4 * self.prevalence)
         treated = ax.plot(self.x, all_, color=style.FAINT, linewidth=1, label="treat all", zorder=1)
         return [*treated, *ax.plot([0, 1], [0, 0], label="treat none", zorder=1, **style.DASHED)]
