@@ -5,14 +5,16 @@ Each class reads its answers off what an analysis has computed (`Computation`); 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 
 from foldless import checks
-from foldless.checks import Floats
+from foldless.checks import Bools, Floats
 from foldless.computation import Computation
 from foldless.errors import EstimatorError, FoldlessWarning, InputError, OptimismWarning, PriorError, TrustWarning
 from foldless.findings.scores import auc_answer, rate_notes
@@ -20,6 +22,7 @@ from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.accuracy import judged
 from foldless.honest.class_refits import ClassTraining
+from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
 from foldless.honest.refits import Refits
@@ -46,6 +49,14 @@ from foldless.tables import is_out_of_core
 NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
 
 
+T = TypeVar("T")
+
+
+def _ordered(negative: Floats, positive: Floats) -> float:
+    """Share of pairs in the right order."""
+    return Pairs(positive, negative).ranks().mean
+
+
 @dataclass(frozen=True, eq=False)
 class OfTwoClasses:
     """Two classes, each row judged as if it had been left out of the fit."""
@@ -67,7 +78,21 @@ class OfTwoClasses:
 
     def auc(self) -> AUCPosterior:
         a, labels = self.analysis, self.analysis.rows.labels
-        return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
+        post = auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
+        return replace(post, apparent=self._apparent(_ordered, np.nan))
+
+    @property
+    def own(self) -> Floats | None:
+        """The scores of the training rows by the fit that saw them; None if they are not known."""
+        a = self.analysis
+        if isinstance(a.rows, LinearView) and not is_out_of_core(a.X, a.y):
+            return a.rows.scores()
+        return a.leave_one_out.removed.z  # of refits; of a stream at its optimum, without another pass
+
+    def _apparent(self, figure: Callable[[Floats, Floats], T], unknown: T) -> T:
+        """A figure of the scores of the negative and of the positive training rows by the fit that saw them."""
+        own, positive = self.own, np.asarray(self.analysis.rows.labels.positive)
+        return unknown if own is None else figure(own[~positive], own[positive])
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         """The law of the ROC curve."""
@@ -82,7 +107,8 @@ class OfTwoClasses:
 
     def roc(self) -> ROCPosterior:
         labels = self.analysis.rows.labels
-        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, self.steps())
+        steps = self.steps(), self._apparent(counted_steps, None)
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, *steps)
 
     def steps(self) -> tuple[Floats, Floats] | None:
         """The ROC curve of the honest scores themselves."""
@@ -184,7 +210,12 @@ class OfTwoClasses:
     def _without_error(self, name: str, prevalence: float | None) -> AccuracyPosterior:
         """1 - error, as a Beta law of the same mean and spread."""
         post = self.error(None, prevalence, None)
-        about = {"method": post.method, "notes": post.notes}
+
+        def right(negative: Floats, positive: Floats) -> float:
+            share = post.prevalence if prevalence is None else prevalence
+            return float(share * np.mean(positive > post.threshold) + (1 - share) * np.mean(negative <= post.threshold))
+
+        about = {"method": post.method, "notes": post.notes, "apparent": self._apparent(right, np.nan)}
         return AccuracyPosterior.of_moments(name, 1.0 - post.error.mean, post.error.sd, **about)
 
     def own_threshold(self) -> float:
@@ -209,6 +240,10 @@ class InSample(OfTwoClasses):
     method = "in-sample"
 
     @property
+    def own(self) -> Floats | None:
+        return None if is_out_of_core(self.analysis.X, self.analysis.y) else self.analysis.view.scores()
+
+    @property
     def optimism(self) -> str | None:
         view = self.analysis.two_classes
         return in_sample.optimism(view.w.size, view.labels.positive.size, self.prior)
@@ -224,7 +259,8 @@ class InSample(OfTwoClasses):
     def auc(self) -> AUCPosterior:
         view = self.analysis.two_classes
         effect = in_sample.separation(view, self.prior)
-        return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
+        post = AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
+        return replace(post, apparent=self._apparent(_ordered, np.nan))
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
@@ -274,14 +310,27 @@ class OfSeveralClasses:
     def accuracy(self, k: int) -> AccuracyPosterior:
         a = self.analysis
         rows = a.judged_rows if k == 1 else judged(a.class_scores, k)
-        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy())
+        return self._posterior("accuracy" if k == 1 else f"top-{k} accuracy", rows.accuracy(), self._right(k).mean())
 
     def balanced_accuracy(self) -> AccuracyPosterior:
-        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced())
+        codes = self.analysis.of_classes.codes
+        shares = np.bincount(codes, self._right(1)) / np.bincount(codes)
+        return self._posterior("balanced accuracy", self.analysis.judged_rows.balanced(), shares.mean())
 
-    def _posterior(self, name: str, rows: tuple[float, float]) -> AccuracyPosterior:
+    def _right(self, k: int) -> Bools:
+        """Which training rows the fit that saw them gets right."""
+        own, codes = self.own, self.analysis.of_classes.codes
+        return np.asarray(np.sum(own > own[codes, np.arange(codes.size)], axis=0) < k)
+
+    @property
+    def own(self) -> Floats:
+        """The decision values (K, N) of the training rows by the fit that saw them."""
+        a = self.analysis
+        return a.class_training.own if a.by_refits else a.view.scores().T
+
+    def _posterior(self, name: str, rows: tuple[float, float], apparent: float) -> AccuracyPosterior:
         method = self.analysis.class_scores.provenance.method
-        return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes)
+        return AccuracyPosterior.of_rows(name, *rows, method=method, notes=self.notes, apparent=float(apparent))
 
     def error(self) -> ClassErrorPosterior:
         a, rows = self.analysis, self.analysis.judged_rows
@@ -305,16 +354,15 @@ class OfSeveralClasses:
             raise InputError(
                 "a ridge regression stands in for the training of this classifier: it has no probabilities."
             )
-        own = a.class_training.own if a.by_refits else a.view.scores().T
-        link = class_link_of(a.estimator, a.X, own.T)
+        link = class_link_of(a.estimator, a.X, self.own.T)
         without = honest.alone[:, None] if honest.repeats is None else honest.repeats
-        return ClassMeasures(link(without), link(own), honest.codes, auc, honest.groups)
+        return ClassMeasures(link(without), link(self.own), honest.codes, auc, honest.groups)
 
     def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis
         counts = dict(zip(a.of_classes.classes, a.of_classes.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
-        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
+        return posterior_of_scores(a.class_rows, self.own, counts, prior, a.options.multi_class, self.notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         return _trust_warnings(self.analysis.of_classes, self.analysis.class_scores.provenance.strain)

@@ -12,7 +12,6 @@ from foldless import checks, words
 from foldless.analysis import Analysis, analysed
 from foldless.computation import Options
 from foldless.errors import InputError, warn_user
-from foldless.honest.pairs import Pairs
 from foldless.measures import Measures, net_benefit_at
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
@@ -198,28 +197,19 @@ def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | No
 
 def _of_classes(analysis: Analysis, level: float) -> Validation:
     """More than two classes: discrimination, decisions, overall error; AUC and calibration of each against the rest."""
-    from sklearn.metrics import balanced_accuracy_score, roc_auc_score
-
     a, measures, view = analysis, analysis.class_measures, analysis.of_classes
-    own, codes, how = measures.own, view.codes, {"multi_class": a.options.multi_class}
-    decided, before = own.argmax(axis=0), np.sum(own > own[codes, np.arange(codes.size)], axis=0)
-    figures = [
-        Figure("average AUC", a.auc, float(roc_auc_score(codes, own.T, **how))),
-        Figure("accuracy", a.accuracy, float(np.mean(before < 1))),
-        Figure("balanced accuracy", a.balanced_accuracy, float(balanced_accuracy_score(codes, decided))),
-        Figure("top-2 accuracy", a.top_k(2), float(np.mean(before < 2))),
-        *(Figure(law.name, law, law.apparent) for law in (measures.brier, measures.log_loss)),
-    ]
-    for k, (label, calibration) in enumerate(measures.calibration.items()):
+    shares = (a.accuracy, a.balanced_accuracy, a.top_k(2), measures.brier, measures.log_loss)
+    figures = [Figure("average AUC", a.auc, a.auc.apparent), *(Figure(law.name, law, law.apparent) for law in shares)]
+    for label, calibration in measures.calibration.items():
         area = measures.auc.against_rest[label]
-        figures.append(Figure(f"AUC of {label}", area, float(roc_auc_score(codes == k, own[k]))))
+        figures.append(Figure(f"AUC of {label}", area, area.apparent))
         laws = (calibration.slope, calibration.intercept, calibration.oe)
         figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
     each = ((label, (*of.certain, *of.doubts(level))) for label, of in measures.calibration.items())
     doubts = (f"{label}: {text}" for label, texts in each for text in texts)
     notes = (*_few(*view.counts.tolist()), *doubts, *a.notes)
     about = (a.method, notes, tuple(view.classes), int(view.counts.min()))
-    return Validation(tuple(figures), None, None, codes.size, codes.size, level, *about)
+    return Validation(tuple(figures), None, None, view.codes.size, view.codes.size, level, *about)
 
 
 def _few(*counts: int) -> tuple[str, ...]:
@@ -237,8 +227,7 @@ def _on_prevalence(stated: float, own: float) -> str:
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     """Discrimination, overall error and calibration."""
-    positive, own = measures.rows.positive, measures.rows.own
-    area = Figure("AUC", analysis.auc, Pairs(own[positive], own[~positive]).ranks().mean)
+    area = Figure("AUC", analysis.auc, analysis.auc.apparent)
     laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 

@@ -20,7 +20,7 @@ HALF = 0.5  # Jeffreys' prior
 class AccuracyPosterior(ShownAsCard, WithQuantiles):
     """Posterior of an accuracy, a balanced accuracy or a top-k accuracy on new data: a Beta law.
 
-    `method` and `notes` are as in `AUCPosterior`.
+    `method` and `notes` are as in `AUCPosterior`; `apparent` is that of the training rows by the fit that saw them.
 
     Examples
     --------
@@ -37,6 +37,7 @@ class AccuracyPosterior(ShownAsCard, WithQuantiles):
     b: float
     method: str = "loo"
     notes: tuple[str, ...] = ()
+    apparent: float = float("nan")
     _card = "accuracy_posterior"
 
     @classmethod
@@ -114,7 +115,8 @@ class ClassErrorPosterior(ShownAsCard):
     @property
     def error(self) -> AccuracyPosterior:
         """Share of wrong decisions."""
-        return replace(self.accuracy, name="error", a=self.accuracy.b, b=self.accuracy.a)
+        right = self.accuracy
+        return replace(right, name="error", a=right.b, b=right.a, apparent=1 - right.apparent)
 
     @property
     def sensitivity(self) -> Mapping[Any, AccuracyPosterior]:
@@ -128,7 +130,8 @@ class ClassErrorPosterior(ShownAsCard):
 
     def _shares(self, name: str, a: Floats, b: Floats) -> dict[Any, AccuracyPosterior]:
         each = zip(self.classes, np.diag(a).tolist(), np.diag(b).tolist(), strict=True)
-        return {k: replace(self.accuracy, name=f"{name} of {k!r}", a=right, b=wrong) for k, right, wrong in each}
+        like = replace(self.accuracy, apparent=float("nan"))
+        return {k: replace(like, name=f"{name} of {k!r}", a=right, b=wrong) for k, right, wrong in each}
 
     @property
     def _beta(self) -> tuple[Floats, Floats]:
