@@ -22,6 +22,17 @@ def run(*args: Any) -> Result:
     return CliRunner().invoke(app, [str(a) for a in args], prog_name="foldless")
 
 
+def assert_one_line(result: Result, *expected: str) -> None:
+    """The command refused, in one line with these words."""
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("foldless: ")
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.stderr
+    for words in expected:
+        assert words in result.stderr
+
+
 def lines(labels: Any = Y, rows: Any = X, names: Any = NAMES, separator: str = ",", **more: Any) -> str:
     """The table as text; further columns by name come before the target."""
     extra = list(more.values())

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LogisticRegression
@@ -16,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import foldless as fl
+from cli_files import assert_one_line, run
 from foldless.cli import picture
-from foldless.cli.app import app
 from foldless.files import write_atomically
 from foldless.tables import files
 from foldless.words import plain
@@ -26,10 +25,6 @@ RNG = np.random.default_rng(7)
 N, P = 60, 3
 Y = np.arange(N) % 2
 X = RNG.normal(size=(N, P)).round(6) + 0.9 * Y[:, None]
-
-
-def run(*args):
-    return CliRunner().invoke(app, [str(a) for a in args], prog_name="foldless")
 
 
 def table(labels=Y, rows=X, names=("a", "b", "c"), separator=","):
@@ -207,16 +202,6 @@ BAD_FILES = {
     "no header": (b"1.5,0\n2.5,1\n", "first line holds numbers only"),
     "other name": (b"age,outcom\n1,0\n2,1\n", "its columns are"),
 }
-
-
-def assert_one_line(result, *expected):
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.startswith("foldless: ")
-    assert result.stderr.count("\n") == 1
-    assert "Traceback" not in result.stderr
-    for words in expected:
-        assert words in result.stderr
 
 
 @pytest.mark.parametrize(("content", "expected"), BAD_FILES.values(), ids=BAD_FILES.keys())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -60,17 +59,13 @@ def write(
     if path is None:
         return None
     import matplotlib as mpl
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    kind, content = path.suffix[1:].lower(), io.BytesIO()
-    with mpl.rc_context(style):
-        # A figure of its own, outside pyplot: no window system, no state left behind.
-        figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
-        draw(figure)
-        figure.savefig(content, format=kind, dpi=dpi, metadata=METADATA.get(kind))
-    write_atomically(path, content.getvalue())
+    from foldless.show.style import drawn
+
+    kind = path.suffix[1:].lower()
+    with mpl.rc_context({**style, "figure.facecolor": "white", "savefig.dpi": dpi}):
+        content = drawn(draw, (width, height), kind, METADATA.get(kind))
+    write_atomically(path, content)
     return str(path)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
 import textwrap
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
@@ -96,6 +97,18 @@ class ModelsDisplay(PosteriorDisplay):
 
 
 # ---- axes, lines and legends
+
+
+def drawn(draw: Callable[[Any], object], size: tuple[float, float], kind: str, metadata: Any) -> bytes:
+    """A file of this kind, with what `draw` puts on a figure of its own: no window system, no state of pyplot."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure, content = Figure(figsize=size, layout="constrained"), io.BytesIO()
+    FigureCanvasAgg(figure)
+    draw(figure)
+    figure.savefig(content, format=kind, metadata=metadata)
+    return content.getvalue()
 
 
 def _axes_for(ax: Any, width: float, height: float, notes: list[str]) -> tuple[Any, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import platform
 import re
 from collections.abc import Callable
@@ -142,8 +141,6 @@ class Picture:
         """As SVG or PDF. The user's own matplotlib settings have no effect."""
         import matplotlib.style
         from cycler import cycler
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
 
         colours = {
             **dict.fromkeys(INKED, ink),
@@ -151,13 +148,7 @@ class Picture:
             "axes.prop_cycle": cycler(color=[accent]),
         }
         with matplotlib.style.context(["default", {**RC, **colours}]):
-            # A figure of its own, outside pyplot: no window system, no state left behind.
-            figure = Figure(figsize=(self.width, self.height), layout="constrained")
-            FigureCanvasAgg(figure)
-            self.draw(figure.subplots())
-            content = io.BytesIO()
-            figure.savefig(content, format=kind, metadata=metadata)
-        return content.getvalue()
+            return style.drawn(lambda figure: self.draw(figure.subplots()), (self.width, self.height), kind, metadata)
 
 
 def _for_page(markup: str, name: str, description: str) -> str:
