@@ -264,12 +264,14 @@ def test_risks_are_those_of_the_api(summary):
     for row in summary["thresholds"]["rows"]:
         post = a.at(probability=row["probability"])
         for name in ("sensitivity", "specificity", "ppv", "npv", "alarms"):
-            low, high = getattr(post, name).interval(0.9)
-            assert row[name] == {"mean": getattr(post, name).mean, "low": low, "high": high}
+            rate = getattr(post, name)
+            low, high = rate.interval(0.9)
+            assert row[name] == {"mean": rate.mean, "sd": rate.sd, "low": low, "high": high}
     assert 0.5 in [row["probability"] for row in summary["thresholds"]["rows"]]
     assert summary["validation"] == plain(fl.validate(a, level=0.9).summary())
     low, high = a.calibration.slope.interval(0.9)
-    assert summary["calibration"]["slope"] == {"mean": a.calibration.slope.mean, "low": low, "high": high}
+    slope = a.calibration.slope
+    assert summary["calibration"]["slope"] == {"mean": slope.mean, "sd": slope.sd, "low": low, "high": high}
     at = [row["probability"] for row in summary["decision"]["rows"]]
     assert [row["mean"] for row in summary["decision"]["rows"]] == a.net_benefit(at).mean.tolist()
     assert summary["precision"]["rows"][1]["mean"] == pytest.approx(a.precision_recall.mean(0.8), rel=1e-12)

@@ -144,9 +144,8 @@ def test_a_scheduler_that_does_not_answer_is_given_up_soon(tmp_path, monkeypatch
     assert not (tmp_path / "o").exists()
 
 
-def test_a_stranger_at_the_address_is_no_scheduler(monkeypatch):
+def test_a_stranger_at_the_address_is_no_scheduler():
     """Something else that listens there, and talks."""
-    monkeypatch.setattr(clusters, "PATIENCE", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         import threading
 
@@ -158,7 +157,7 @@ def test_a_stranger_at_the_address_is_no_scheduler(monkeypatch):
 
         threading.Thread(target=greet, daemon=True).start()
         with pytest.raises(fl.InputError, match="no Dask scheduler answers"):
-            clusters._refuse_unless_ready(f"tcp://127.0.0.1:{server.getsockname()[1]}")
+            clusters._refuse_unless_ready(f"tcp://127.0.0.1:{server.getsockname()[1]}", 1.0)
 
 
 def test_a_scheduler_without_workers_is_refused(monkeypatch):
@@ -167,7 +166,7 @@ def test_a_scheduler_without_workers_is_refused(monkeypatch):
 
     monkeypatch.setattr(clusters, "_identity", nobody)
     with pytest.raises(fl.InputError, match="has no workers: start some with 'dask worker tcp://host:1'"):
-        clusters._refuse_unless_ready("tcp://host:1")
+        clusters._refuse_unless_ready("tcp://host:1", 1.0)
 
 
 @pytest.mark.parametrize(("found", "words"), [("0.0.9", "has foldless 0.0.9"), (ImportError("x"), "has no foldless")])

@@ -25,7 +25,7 @@ from foldless.cli.options import (
 )
 from foldless.cli.outputs import Outputs, output_options
 from foldless.cli.request import Request, read
-from foldless.results.measure import stated
+from foldless.results.auc import stated
 from foldless.tables import is_out_of_core
 
 RATES = ("sensitivity", "specificity", "ppv", "npv", "error")

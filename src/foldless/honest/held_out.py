@@ -52,8 +52,13 @@ class Agreeing:
 
     @property
     def growth(self) -> float:
-        """Ratio of the delta of the fit to all rows to that of fits to a share p of them."""
-        return growth_of(self.agreement, self.share)
+        """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
+
+        delta^2 is proportional to the share s of the variance of the scores that is not training noise (all of it taken
+        as of order 1), and s / (1 - s) to the number of rows. The ratio is 1 if the models agree and sqrt(1 / p) if
+        they have nothing in common.
+        """
+        return float(max(self.share, self.agreement) ** -0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,16 +141,6 @@ def factor_of(agreement: float, p: float) -> float:
     """The bound on r; its largest value if the models agree so little that the bound would fall again."""
     q = max(agreement, np.exp(-1) / p)
     return max(1.0, float(q * (1 + np.log(q) / np.log(p))))
-
-
-def growth_of(agreement: float, p: float) -> float:
-    """Ratio of the delta of the fit to all rows to that of fits to a share p of them.
-
-    delta^2 is proportional to the share s of the variance of the scores that is not training noise (all of it taken as
-    of order 1), and s / (1 - s) to the number of rows. The ratio is 1 if the models agree and sqrt(1 / p) if they have
-    nothing in common.
-    """
-    return float(max(p, agreement) ** -0.5)
 
 
 def _within(scores: Floats, fold: Ints, rows: Bools) -> float:

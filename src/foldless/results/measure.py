@@ -97,9 +97,3 @@ class Measure(ShownAsCard, WithQuantiles):
         return (
             f"Measure({self.name} {self.mean:.3f}, 95% interval [{low:.3f}, {high:.3f}], apparent {self.apparent:.3f})"
         )
-
-
-def stated(law: Any, level: float) -> dict[str, float]:
-    """A law in three numbers."""
-    low, high = law.interval(level)
-    return {"mean": law.mean, "low": low, "high": high}

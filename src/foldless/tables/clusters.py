@@ -194,9 +194,8 @@ def remote(address: str, timeout: float | None = None) -> Iterator[Any]:
         yield client
 
 
-def _refuse_unless_ready(address: str, timeout: float | None = None) -> None:
+def _refuse_unless_ready(address: str, timeout: float) -> None:
     # Asked before there is a client: one that could not connect logs another error when Python exits.
-    timeout = PATIENCE if timeout is None else timeout
     try:
         with ThreadPoolExecutor(1) as thread:  # with its own event loop: in a notebook this thread has one running
             identity = thread.submit(asyncio.run, asyncio.wait_for(_identity(address), timeout)).result()

@@ -9,7 +9,7 @@ import numpy as np
 
 from foldless import words
 from foldless.checks import Floats
-from foldless.results.measure import stated
+from foldless.results.auc import stated
 from foldless.show import style, validation
 from foldless.show.report import page
 from foldless.show.report.parts import Case, Part
