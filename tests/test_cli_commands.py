@@ -158,7 +158,7 @@ def test_rates_at_a_threshold_and_a_prevalence(csv):
     assert found["probability"] == pytest.approx(1 / (1 + np.exp(-0.4)))
     for name in ("sensitivity", "specificity", "ppv", "npv", "error"):
         rate = getattr(rates, name)
-        assert tuple(found[name].values()) == (rate.mean, *rate.interval(0.9))
+        assert tuple(found[name].values()) == (rate.mean, rate.sd, *rate.interval(0.9))
     said = run("auc", csv, "--target", "y", "--prevalence", "0.05").stdout
     assert "at a predicted probability of 0.5, where 5 % are positive" in said
 
