@@ -8,13 +8,14 @@ import pytest
 from scipy import sparse
 from scipy.stats import skewtest
 from sklearn.decomposition import PCA
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
 import foldless as fl
 from data import one_hot, shuffled
-from foldless.findings import columns, rows, scores
+from foldless.findings import columns, families, rows, scores
 from foldless.findings.columns import DIRECTIONS, Sketch, column_spread
 from foldless.findings.finding import Finding
 from foldless.findings.rows import category_starts, find_copies
@@ -213,6 +214,86 @@ def test_ties_share_a_rank():
     assert np.array_equal(rows._normal_ranks(np.zeros((6, 1))), np.zeros((6, 1)))
     column = np.array([[3.0], [1.0], [2.0]])
     assert np.argsort(rows._normal_ranks(column).ravel()).tolist() == [1, 2, 0]
+
+
+# ---- families
+
+
+def scans(subjects=24, each=6, noise=0.5, seed=0):
+    """Rows of subjects without signal, in no order: a pattern of each subject, noise, a label per subject."""
+    rng = np.random.default_rng(seed)
+    subject = rng.permutation(np.repeat(np.arange(subjects), each))
+    X = rng.normal(size=(subjects, 40))[subject] + noise * rng.normal(size=(subject.size, 40))
+    return X, subject % 2, subject
+
+
+@pytest.mark.parametrize(("each", "noise"), [(3, 0.5), (6, 0.5), (6, 1.0)])
+def test_families_are_found_wherever_their_rows_stand(each, noise):
+    """The answer is far too good there; the way out that the advice names leads to one that may be trusted."""
+    X, y, subject = scans(144 // each, each, noise)
+    model = LogisticRegression(C=0.1).fit(X, y)
+    found = fl.diagnose(model, X, y)
+    assert found.flagged == ("families",)
+    assert "groups=" in found.alternative
+    assert "--groups COLUMN" in found.alternative
+    assert fl.diagnose(model, X, y, groups=subject).find("families") is None
+    for forest_or_three in (
+        fl.diagnose(RandomForestClassifier(5, random_state=0).fit(X, y), X, y, method="refit"),
+        fl.diagnose(LogisticRegression(C=0.1).fit(X, subject % 3), X, subject % 3),
+    ):
+        assert "families" in forest_or_three.flagged
+    sparsely = families.families(sparse.csr_array(X), y, np.arange(y.size))
+    assert sparsely.value == pytest.approx(found.find("families").value)
+
+
+def independent(kind, n, seed):
+    """Rows that are close to others, or tie with them, though nothing but the classes connects them."""
+    rng = np.random.default_rng([seed, n])
+    angle, X, y = rng.uniform(0, 2 * np.pi, n), rng.standard_normal((n, 20)), rng.permutation(n) % 2
+    waves = np.column_stack([wave(k * angle) for k in (1, 2, 3) for wave in (np.sin, np.cos)])
+    return {
+        "noise": lambda: (X, y),
+        "far apart": lambda: (X + 6 * y[:, None] * (np.arange(20) < 2), y),
+        "a cloud of three dimensions": lambda: (X[:, :3] @ rng.standard_normal((3, 50)), (X[:, 0] > X[:, 4]) + 0),
+        "a closed curve": lambda: (waves @ rng.standard_normal((6, 30)), (np.sin(angle) > 0).astype(int)),
+        "categories": lambda: (np.hstack([one_hot(rng, 4, n) for _ in range(6)]), y),
+        "counts": lambda: ((counts := rng.poisson(0.3, (n, 20)).astype(float)), (counts[:, 0] >= X[:, 0]).astype(int)),
+        "heavy tails": lambda: (np.exp(1.5 * X), (X[:, 0] > X[:, 1]).astype(int)),
+        "coarse": lambda: (np.round(X + 0.7 * y[:, None]), y),
+        "six kinds of rows": lambda: ((X + 6 * np.eye(6, 20)[angle.astype(int) % 6]), angle.astype(int) % 2),
+    }[kind]()
+
+
+KINDS = ("noise", "far apart", "a cloud of three dimensions", "a closed curve", "categories", "counts", "heavy tails")
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "coarse", "six kinds of rows"])
+def test_independent_rows_are_no_families(kind):
+    """Smooth clouds, ties, curves, classes far apart, and kinds of many rows each."""
+    for n, seed in ((60, 0), (120, 1), (250, 2), (250, 3)):
+        X, y = independent(kind, n, seed)
+        assert families.families(X, y, np.arange(n)) is None
+
+
+def test_rows_without_their_cluster_against_refits():
+    """Errors without a cluster are those of a kernel ridge regression that never saw it."""
+    X, y, _ = scans(8)
+    K = families._products(X, np.random.default_rng(0))
+    codes, t = families._clusters(K), y[:, None] - y.mean()
+    inverse = np.linalg.inv(K + 0.1 * np.eye(y.size))
+    errors = families._errors(inverse, inverse @ t, codes)
+    for code in np.unique(codes):
+        out, rest = codes == code, codes != code
+        fit = np.linalg.solve(K[np.ix_(rest, rest)] + 0.1 * np.eye(rest.sum()), t[rest])
+        assert errors[out] == pytest.approx(t[out] - K[np.ix_(out, rest)] @ fit)
+
+
+def test_too_few_rows_or_one_class_have_no_families():
+    """What is drawn from a long table may lack a rare class; a table may have no column that varies."""
+    X, y, _ = scans()
+    assert families.families(X, y, np.flatnonzero(y == 0)) is None
+    assert families.families(X, y, np.arange(16)) is None
+    assert families.families(np.ones_like(X), y, np.arange(y.size)) is None
 
 
 # ---- sketch, finding

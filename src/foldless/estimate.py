@@ -193,9 +193,10 @@ def diagnose(
     The checks cover honest scores (unequal variances, outliers that move the answer, perfect order, few rows), the
     training (steps that saw y, early stops, forgotten sample weights, stand-ins), columns (one that gives the label
     away, heavy tails, columns chosen with y, more columns than rows) and rows (exact and near copies, similar
-    neighbours in the file), and how far refits agree, where there are any.
+    neighbours in the file, rows that betray the class of those closest to them), and how far refits agree, where there
+    are any.
 
-    Rows of one subject that are neither adjacent nor nearly equal look independent: "trust" means that no problem was
+    Rows of one subject that are neither adjacent nor much alike look independent: "trust" means that no problem was
     found, not that there is none. If you know of groups, pass them.
 
     Parameters

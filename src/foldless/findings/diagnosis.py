@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import numpy as np
+
 from foldless import checks
 from foldless.errors import EstimatorError, InputError
 from foldless.findings.columns import Sketch, column_figures, column_findings, label_column, leak, many_columns
+from foldless.findings.families import families
 from foldless.findings.finding import Diagnosis, Finding, present
 from foldless.findings.fit import fit_findings, saw_y
 from foldless.findings.naming import Names, steps_before_y
@@ -52,7 +55,7 @@ def diagnosis_of_two(
         *about_fit,
         few_groups(codes),
         _about_copies(view, copies, names, auc, codes, regrouped),
-        neighbours_alike(sketch) if groups is None else None,
+        None if groups is not None else _dependence(view.X, sketch, copies),
         leak(figures, view.X, names),
         *column_findings(figures, view, names),
         *about_scores,
@@ -82,7 +85,7 @@ def diagnosis_of_refits(
     about_table = (
         few_groups(groups),
         copies_finding(copies, names),
-        neighbours_alike(sketch) if groups is None else None,
+        None if groups is not None else _dependence(X, sketch, copies),
         label_column(X, codes, names) or next(filter(None, leaks), None),
     )
     return _diagnosis((refusal, *about_table, *about_scores), auc, X.shape, copies)
@@ -137,7 +140,7 @@ def diagnosis_of_classes(
         *about_fit,
         few_groups(groups),
         copies_finding(copies, names),
-        neighbours_alike(sketch) if groups is None else None,
+        None if groups is not None else _dependence(view.X, sketch, copies),
         *_one_of_each(present(*about_columns)),
         few_rows(int(view.counts.min()), which="smallest"),
     )
@@ -181,6 +184,11 @@ def _answered(answer: Callable[[], T]) -> tuple[T | None, Finding | None]:
     except EstimatorError as err:
         advice = "Follow the message, or fit with a penalty (for example LogisticRegression(C=1.0)), and ask again."
         return None, Finding("no answer", "severe", f"auc_posterior refuses: {err}", advice, float("nan"))
+
+
+def _dependence(X: Any, sketch: Sketch, copies: Copies) -> Finding | None:
+    """Rows that depend on each other: in the order of the file, or wherever they stand; copies not counted."""
+    return neighbours_alike(sketch) or families(X, sketch.classes, np.unique(copies.codes, return_index=True)[1])
 
 
 def _about_copies(
