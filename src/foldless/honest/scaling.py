@@ -24,7 +24,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg import lapack, solve_triangular
 
 from foldless.checks import Bools, Floats, Ints, dense
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks
@@ -39,6 +39,7 @@ MIN_DETERMINANT = 1e-12  # relative to what two unrelated rows would have
 IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
 MANY = 10_000_000  # rows x rows x columns from which the columns of a row space are in single precision
+Coordinates = tuple[Floats, Floats, Floats]  # influence of rows (rows, k), weights (k,), inverse Hessian (k, k)
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
@@ -72,6 +73,11 @@ class Rescaling:
         """A H^-1 of all rows, in the coordinates of the design."""
         root = self.curvature.root
         return np.asarray(self.design.rows(slice(None), self.curvature.centre) @ root @ root.T)
+
+    @cached_property
+    def _at_fit(self) -> tuple[Floats, Floats]:
+        """The weights and the inverse Hessian, in the coordinates of the design."""
+        return self.coef, np.asarray(self.curvature.root @ self.curvature.root.T)
 
     def without_rows(self) -> Rescaling:
         """What is needed to call it on rows that are not in memory."""
@@ -114,7 +120,11 @@ class Rescaling:
         at = scaled.columns
         root, h = self.curvature.root[at], self._diagonal[at]
         M = np.asarray(seen @ root.T.astype(seen.dtype, copy=False), dtype=np.float64)
-        return Columns(scaled, values[:, at], self.coef[at], M, h, lambda J: root[J] @ root[J].T, self.lam)
+
+        def space(M: Floats, J: Ints) -> Coordinates:
+            return M[:, J], self.coef[at][J], root[J] @ root[J].T
+
+        return Columns(scaled, values[:, at], self.coef[at], M, h, space, lambda J: np.eye(J.size), self.lam)
 
     @cached_property
     def _diagonal(self) -> Floats:
@@ -135,19 +145,17 @@ class Rescaling:
         M, D = self._reach.astype(Q.dtype) @ Q, self.D.astype(Q.dtype)
         used = np.minimum(D @ (about * M), 1.0)
 
-        def inverse(J: Ints) -> Floats:
-            return np.asarray((np.eye(J.size) - (D * about[:, J].T) @ M[:, J]) / self.lam)
-
         own, seen = (values, M) if rows.size == len(M) else (values[rows], M[rows])
-        return Columns(scaled, own, self.coef.astype(Q.dtype) @ Q, seen, (1.0 - used) / self.lam, inverse, self.lam)
+        w, h, space = self.coef.astype(Q.dtype) @ Q, (1.0 - used) / self.lam, (self._reach[rows], *self._at_fit)
+        return Columns(scaled, own, w, seen, h, lambda *_: space, lambda J: Q[:, J].astype(float), self.lam)
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Some scaled columns of X: their `values` (rows, p) in some rows, and how these rows see them.
 
-    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1, and `inverse` gives the block
-    of H^-1 at some of the columns; `lam` is the penalty.
+    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1; `lam` is the penalty. With
+    coordinates in which columns J are Q_J, as `lifted` tells, `space` gives M, w and H^-1 in these.
     """
 
     scaled: ScaledColumns
@@ -155,7 +163,8 @@ class Columns:
     w: Floats
     M: Floats
     h: Floats
-    inverse: Callable[[Ints], Floats]
+    space: Callable[[Floats, Ints], Coordinates]
+    lifted: Callable[[Ints], Floats]
     lam: float
 
     def effective(self, h: Floats, ratio: Floats) -> Floats:
@@ -170,22 +179,33 @@ class Columns:
     def changes(self, weight: Floats) -> Changes:
         """What removing each row changes; `weight` are the weights of these rows in weighted scales."""
         ratio = self.scaled.scale.without_row(self.values, None if self.scaled.weight is None else weight)
-        return Changes(ratio.astype(self.M.dtype, copy=False))
+        return Changes(ratio.astype(self.M.dtype, copy=False), self.lifted)
 
     def table(self, curvature_alone: Floats, changes: Changes) -> Table:
         """What removing each row on its own does to this fit."""
         h = self.M * self.M
         h *= curvature_alone[:, None].astype(h.dtype)
-        E, ratio = self.effective(np.add(h, self.h, out=h), changes.ratio), changes.ratio  # h without the row
-        joint = tuple((i, J, self._joint(i, J, ratio[i], E[i], curvature_alone[i])) for i, J in changes.several)
+        E = self.effective(np.add(h, self.h, out=h), changes.ratio)  # h without the row
+        joint = {i: self._joint(i, J, changes.factor(i, J), curvature_alone[i]) for i, J in changes.several.items()}
+        for i, J in changes.several.items():
+            E[i, J] = 0.0
         return Table(self.w, self.M, E, changes, joint)
 
-    def _joint(self, i: int, J: Ints, ratio: Floats, E: Floats, curvature_alone: float) -> Floats:
-        """What E of row i is at the columns J, beyond its diagonal."""
-        change, M = self.lam * (ratio[J] - 1.0), self.M[i, J]
-        inverse = self.inverse(J) + curvature_alone * np.outer(M, M)
-        block = np.linalg.solve(np.eye(J.size) + change[:, None] * inverse, np.diag(change))
-        return np.asarray(block - np.diag(E[J]))
+    def _joint(self, i: int, J: Ints, F: Floats, curvature_alone: float) -> Floats:
+        """M E_JJ w, the diagonal of M E_JJ M' and its column i (3, rows), E of row i and F that of `Changes.factor`.
+
+            E_JJ = (Delta^-1 + Q_J'(H_S^-1 - I/lam) Q_J + I/lam)^-1,    1/Delta + 1/lam = -r^2 / lam (1 - r^2),
+
+        so that Q_J E_JJ Q_J' = -lam F (I + F'(I - lam H_S^-1) F)^-1 F', whose middle is at least I.
+        """
+        M, w, inverse = self.space(self.M, J)
+        seen, own = np.vstack([M, w]) @ F, M[i] @ F
+        middle = F.T @ F - self.lam * (F.T @ inverse @ F + (curvature_alone * own)[:, None] * own)
+        middle.flat[:: len(middle) + 1] += 1.0
+        lower = lapack.dpotrf(middle, lower=1, overwrite_a=1)[0]
+        solved = lapack.dtrtrs(lower, seen.T, lower=1)[0]
+        M, w = solved[:, :-1], solved[:, -1]
+        return -self.lam * np.stack([w @ M, np.einsum("ij,ij->j", M, M), M[:, i] @ M])
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +213,7 @@ class Changes:
     """How each of some rows, removed alone, changes the scales of some columns: r^2 (rows, p), whatever the fit."""
 
     ratio: Floats
+    lifted: Callable[[Ints], Floats]
 
     @cached_property
     def active(self) -> Bools:
@@ -200,36 +221,51 @@ class Changes:
         return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
 
     @cached_property
-    def several(self) -> tuple[tuple[int, Ints], ...]:
+    def several(self) -> dict[int, Ints]:
         """Rows that nearly hold several columns alone, and these columns."""
         falls = self.ratio < 1.0 - JOINT
+        falls &= self.ratio >= VANISHED
         rows = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
-        falling = {int(i): np.where(self.ratio[i] < VANISHED, 1.0, self.ratio[i]) for i in rows}
-        first = {i: np.argsort(r)[:MOST_JOINT] for i, r in falling.items()}
-        return tuple((i, J[falling[i][J] < 1.0 - JOINT]) for i, J in first.items())
+        first = {int(i): np.flatnonzero(falls[i]) for i in rows}
+        return {i: J[np.argsort(self.ratio[i, J])[:MOST_JOINT]] for i, J in first.items()}
+
+    def factor(self, i: int, J: Ints) -> Floats:
+        """F with F F' = Q_J diag(1/r^2 - 1) Q_J', with no more columns than there are coordinates."""
+        if i in self._known:
+            return self._known[i]
+        F = self.lifted(J) * np.sqrt(1.0 / self.ratio[i, J].astype(np.float64) - 1.0)
+        if J.size > len(F):
+            F = np.linalg.qr(F.T, mode="r").T
+        if F.size <= IN_CACHE // 2:
+            self._known[i] = F
+        return np.asarray(F)
+
+    @cached_property
+    def _known(self) -> dict[int, Floats]:
+        """Small ones that were asked for: they are the same for every penalty."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """For some columns, the weights `w` (p,), the influence `M` and the changed penalty `E` of each row (rows, p).
 
-    `joint` holds rows whose E is not diagonal: the row, its columns, and the block to be added there.
+    `joint` holds what is to be added for rows whose E is not diagonal, as `Columns._joint` has it.
     """
 
     w: Floats
     M: Floats
     E: Floats
     changes: Changes
-    joint: tuple[tuple[int, Ints, Floats], ...]
+    joint: dict[int, Floats]
 
     def own(self) -> tuple[Floats, Floats]:
         """M_i E_i w and M_i E_i M_i' of every row."""
         ME = self.M * self.E
         along, across = ME @ self.w, np.einsum("ij,ij->i", ME, self.M)
-        for i, J, block in self.joint:
-            pull = self.M[i, J] @ block
-            along[i] += pull @ self.w[J]
-            across[i] += pull @ self.M[i, J]
+        for i, more in self.joint.items():
+            along[i] += more[0, i]
+            across[i] += more[1, i]
         return along, across
 
 
@@ -319,9 +355,7 @@ def _act(table: Table, i: Ints, j: Ints, w: Floats, square: Floats, cross: Float
     w[:, at] += M @ (table.w * E).T
     square[:, at] += (M * M) @ E.T
     cross[:, at] += M @ (table.M[j[at]] * E).T
-    for row, J, block in table.joint:
-        for place in np.flatnonzero(j == row):
-            pull = M[:, J] @ block
-            w[:, place] += pull @ table.w[J]
-            square[:, place] += np.einsum("ij,ij->i", pull, M[:, J])
-            cross[:, place] += pull @ table.M[row, J]
+    for place, row in enumerate(j):
+        if row in table.joint:
+            for of_row, more in zip((w, square, cross), table.joint[row][:, i], strict=True):
+                of_row[:, place] += more
