@@ -32,7 +32,7 @@ BUDGETS = {
     # the width of refits that disagree, or use no column; refits of any classifier of several classes, and in searches;
     # refits of tables that came standardised, and of fits that change too much with single rows; ties and shapes in the
     # average precision; families of rows wherever they stand in the file.
-    "package lines": 34_500,
+    "package lines": 34_541,
     "package files": 161,
     # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures;
     # given scores of any law; the measures of probabilities against refits, on data sets, without signal; their cost;

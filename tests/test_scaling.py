@@ -488,3 +488,41 @@ def test_no_free_intercept_makes_up_for_means_that_move(classifier, refitted):
         "refit" if refitted else "loo"
     )
     assert fl.honest_scores(make_pipeline(StandardScaler(), classifier).fit(X[:, :9], y), X[:, :9], y).method == "loo"
+
+
+@pytest.mark.parametrize("coordinates", [6, 40])
+def test_columns_that_a_row_nearly_holds_alone_are_solved_for_together(coordinates):
+    """In the coordinates of the rows as among the columns themselves: E_JJ = (I + Delta H_S^-1)^-1 Delta."""
+    rng, lam, p, n = np.random.default_rng(4), 0.7, 40, 9
+    Q, root = np.linalg.qr(rng.normal(size=(p, coordinates)))[0].T, rng.normal(size=(coordinates, coordinates)) / 9
+    S = np.linalg.inv(lam * np.eye(coordinates) + root @ root.T)
+    inverse = (np.eye(p) - Q.T @ Q) / lam + Q.T @ S @ Q
+    reach, coef, d = rng.normal(size=(n, coordinates)) / 9, rng.normal(size=coordinates), rng.random(n) / 9
+    ratio = np.where(rng.random((n, p)) < rng.random((n, 1)), 0.8 * rng.random((n, p)), 1.02)
+    space = reach, coef, S
+    about = None, rng.normal(size=(n, p)), coef @ Q, reach @ Q, np.diag(inverse)
+    columns = scaling.Columns(*about, lambda *_: space, lambda J: Q.T[J].transpose(0, 2, 1), lam)
+    table = columns.table(d, scaling.Changes(ratio, columns.lifted))
+    found = np.zeros((3, n, n))
+    scaling._act(table, np.arange(n), np.arange(n), *found)
+    assert max(J.shape[1] for _, J, *_ in table.changes.several) > 6
+    for i in range(n):
+        J, rest, M = np.flatnonzero(ratio[i] < 1), np.flatnonzero(ratio[i] > 1), reach @ Q
+        change, without = np.diag(lam * (ratio[i] - 1)), inverse + d[i] * np.outer(M[i], M[i])
+        E = np.zeros((p, p))
+        at = np.ix_(J, J)
+        E[at] = np.linalg.solve(np.eye(J.size) + change[at] @ without[at], change[at])
+        E[rest, rest] = change[rest, rest] / (1 + change[rest, rest] * without[rest, rest])
+        expected = M @ E @ (coef @ Q), np.diag(M @ E @ M.T), M @ E @ M[i]
+        assert np.allclose(found[:, :, i], expected, rtol=1e-9, atol=1e-9)
+
+
+def test_what_the_columns_of_a_row_share_is_factored_once_for_all_penalties(monkeypatch):
+    X, y = rare(200, N=30)
+    factored = []
+    own = scaling.Changes._factor
+    monkeypatch.setattr(scaling.Changes, "_factor", lambda *given: factored.append(1) or own(*given))
+    for Cs in ([0.1], [0.01, 0.1, 1.0, 10.0]):
+        factored.clear()
+        fl.FoldlessSearch(make_pipeline(StandardScaler(), LOGISTIC), {"logisticregression__C": [*Cs, 0.1]}).fit(X, y)
+        assert 0 < len(factored) <= 3

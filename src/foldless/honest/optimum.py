@@ -160,7 +160,7 @@ def tempered(objective: Objective, design: Design) -> Objective:
     """
     if design.pivots is None or objective.lam <= 0:
         return objective
-    lengths = np.einsum("ij,ij->i", design.matrix, design.matrix)
+    lengths = design.kept("lengths", lambda: np.einsum("ij,ij->i", design.matrix, design.matrix))
     scale = float(np.mean(objective.loss.stiffness() * lengths))
     return replace(objective, lam=max(objective.lam, MIN_PENALTY * scale))
 

@@ -20,11 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import solve_triangular
 
 from foldless.checks import Bools, Floats, Ints, dense
 from foldless.honest.design import MAX_LEVERAGE, Curvature, Design, blocks
@@ -40,6 +40,7 @@ IN_CACHE = 1 << 15  # entries of the arrays that are worked on entry by entry
 JOINT, MOST_JOINT = 0.15, 128  # columns whose r^2 falls by more than this are solved for together, so many at most
 MANY = 10_000_000  # rows x rows x columns from which the columns of a row space are in single precision
 Coordinates = tuple[Floats, Floats, Floats]  # influence of rows (rows, k), weights (k,), inverse Hessian (k, k)
+Together = tuple[Ints, Ints, Floats, Callable[[], Floats]]  # see `Changes.several`
 SLIGHT = 0.02  # a row that changes every r^2 by less than this hardly acts on its partners through the scaler
 
 
@@ -122,9 +123,10 @@ class Rescaling:
         M = np.asarray(seen @ root.T.astype(seen.dtype, copy=False), dtype=np.float64)
 
         def space(M: Floats, J: Ints) -> Coordinates:
-            return M[:, J], self.coef[at][J], root[J] @ root[J].T
+            return M.T[J].transpose(0, 2, 1), self.coef[at][J], root[J] @ root[J].transpose(0, 2, 1)
 
-        return Columns(scaled, values[:, at], self.coef[at], M, h, space, lambda J: np.eye(J.size), self.lam)
+        own = values[:, at], self.coef[at]
+        return Columns(scaled, *own, M, h, space, lambda J: np.eye(J.shape[1])[None], self.lam)
 
     @cached_property
     def _diagonal(self) -> Floats:
@@ -147,7 +149,7 @@ class Rescaling:
 
         own, seen = (values, M) if rows.size == len(M) else (values[rows], M[rows])
         w, h, space = self.coef.astype(Q.dtype) @ Q, (1.0 - used) / self.lam, (self._reach[rows], *self._at_fit)
-        return Columns(scaled, own, w, seen, h, lambda *_: space, lambda J: Q[:, J].astype(float), self.lam)
+        return Columns(scaled, own, w, seen, h, lambda *_: space, lambda J: Q.T[J].transpose(0, 2, 1), self.lam)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,9 @@ class Columns:
     """Some scaled columns of X: their `values` (rows, p) in some rows, and how these rows see them.
 
     `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1; `lam` is the penalty. With
-    coordinates in which columns J are Q_J, as `lifted` tells, `space` gives M, w and H^-1 in these.
+    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1; `lam` is the penalty. With
+    coordinates in which columns J (sets, m) are Q_J (sets, k, m), as `lifted` tells, `space` gives M, w and H^-1 in
+    these, for every set or once for all.
     """
 
     scaled: ScaledColumns
@@ -186,26 +190,29 @@ class Columns:
         h = self.M * self.M
         h *= curvature_alone[:, None].astype(h.dtype)
         E = self.effective(np.add(h, self.h, out=h), changes.ratio)  # h without the row
-        joint = {i: self._joint(i, J, changes.factor(i, J), curvature_alone[i]) for i, J in changes.several.items()}
-        for i, J in changes.several.items():
-            E[i, J] = 0.0
+        joint: dict[int, Floats] = {}
+        for rows, J, size, factor in changes.several:
+            joint.update(zip(rows.tolist(), self._joint(rows, J, factor(), curvature_alone[rows]), strict=True))
+            E[rows[:, None], J] *= size == 0.0
         return Table(self.w, self.M, E, changes, joint)
 
-    def _joint(self, i: int, J: Ints, F: Floats, curvature_alone: float) -> Floats:
-        """M E_JJ w, the diagonal of M E_JJ M' and its column i (3, rows), E of row i and F that of `Changes.factor`.
+    def _joint(self, rows: Ints, J: Ints, F: Floats, curvature_alone: Floats) -> Floats:
+        """M E_JJ w, the diagonal of M E_JJ M' and its column i, of every row i (rows, 3, all rows).
 
             E_JJ = (Delta^-1 + Q_J'(H_S^-1 - I/lam) Q_J + I/lam)^-1,    1/Delta + 1/lam = -r^2 / lam (1 - r^2),
 
         so that Q_J E_JJ Q_J' = -lam F (I + F'(I - lam H_S^-1) F)^-1 F', whose middle is at least I.
         """
         M, w, inverse = self.space(self.M, J)
-        seen, own = np.vstack([M, w]) @ F, M[i] @ F
-        middle = F.T @ F - self.lam * (F.T @ inverse @ F + (curvature_alone * own)[:, None] * own)
-        middle.flat[:: len(middle) + 1] += 1.0
-        lower = lapack.dpotrf(middle, lower=1, overwrite_a=1)[0]
-        solved = lapack.dtrtrs(lower, seen.T, lower=1)[0]
-        M, w = solved[:, :-1], solved[:, -1]
-        return -self.lam * np.stack([w @ M, np.einsum("ij,ij->j", M, M), M[:, i] @ M])
+        back, M, w = F.transpose(0, 2, 1), M @ F, (w[..., None, :] @ F)[:, 0]
+        own = M[np.arange(rows.size), rows]
+        middle = np.eye(F.shape[2]) + back @ (F - self.lam * (inverse @ F))
+        middle -= (self.lam * curvature_alone[:, None] * own)[:, :, None] * own[:, None]
+        ahead = M.transpose(0, 2, 1)
+        solved = np.linalg.solve(middle, np.concatenate([ahead, w[:, :, None]], axis=2))
+        along, square = M @ solved[:, :, -1:], np.einsum("sij,sji->si", M, solved[:, :, :-1])
+        across = own[:, None] @ solved[:, :, :-1]
+        return -self.lam * np.stack([along[:, :, 0], square, across[:, 0]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,29 +228,30 @@ class Changes:
         return np.asarray(np.abs(self.ratio - 1.0).max(axis=1) > SLIGHT)
 
     @cached_property
-    def several(self) -> dict[int, Ints]:
-        """Rows that nearly hold several columns alone, and these columns."""
-        falls = self.ratio < 1.0 - JOINT
-        falls &= self.ratio >= VANISHED
-        rows = np.flatnonzero(np.count_nonzero(falls, axis=1) > 1) if falls.any() else ()
-        first = {int(i): np.flatnonzero(falls[i]) for i in rows}
-        return {i: J[np.argsort(self.ratio[i, J])[:MOST_JOINT]] for i, J in first.items()}
+    def several(self) -> list[Together]:
+        """Rows that nearly hold several columns alone, some at a time; these columns J (rows, m); sqrt(1/r^2 - 1).
 
-    def factor(self, i: int, J: Ints) -> Floats:
+        That is 0 for further columns in J of rows that hold fewer than others. The last is `_factor` of J.
+        """
+        falls = np.where((self.ratio < VANISHED) | (self.ratio >= 1.0 - JOINT), 1.0, self.ratio).astype(np.float64)
+        count = np.minimum(np.count_nonzero(falls < 1.0, axis=1), MOST_JOINT)
+        rows = np.flatnonzero(count > 1)
+        rows = rows[np.argsort(count[rows])]
+        parts = blocks(rows.size, len(falls) * int(count.max(initial=1)), 2 * IN_CACHE)
+        return [self._together(rows[part], falls[rows[part]], int(count[rows[part]].max())) for part in parts]
+
+    def _together(self, rows: Ints, falls: Floats, most: int) -> Together:
+        J = np.argpartition(falls, most - 1, axis=1)[:, :most]
+        size = np.sqrt(1.0 / np.take_along_axis(falls, J, axis=1) - 1.0)
+        factor = partial(self._factor, J, size)
+        return rows, J, size, cache(factor) if len(self.ratio) <= MOST_JOINT else factor  # the same for every penalty
+
+    def _factor(self, J: Ints, size: Floats) -> Floats:
         """F with F F' = Q_J diag(1/r^2 - 1) Q_J', with no more columns than there are coordinates."""
-        if i in self._known:
-            return self._known[i]
-        F = self.lifted(J) * np.sqrt(1.0 / self.ratio[i, J].astype(np.float64) - 1.0)
-        if J.size > len(F):
-            F = np.linalg.qr(F.T, mode="r").T
-        if F.size <= IN_CACHE // 2:
-            self._known[i] = F
-        return np.asarray(F)
-
-    @cached_property
-    def _known(self) -> dict[int, Floats]:
-        """Small ones that were asked for: they are the same for every penalty."""
-        return {}
+        F = self.lifted(J) * size[:, None]
+        if J.shape[1] <= F.shape[1]:
+            return F
+        return np.asarray(np.linalg.qr(F.transpose(0, 2, 1), mode="r")).transpose(0, 2, 1)
 
 
 @dataclass(frozen=True, eq=False)
