@@ -20,9 +20,21 @@ from foldless_studies.truth.regions import (
     text_of,
 )
 from foldless_studies.truth.run import TruthSettings, page, run
-from foldless_studies.truth.situations import FACTORS, Situation, belongs, fits
+from foldless_studies.truth.situations import FACTORS, Situation, fits
 
 ENOUGH = needed(len(regions()))
+
+
+def belongs(levels, region):
+    return all(levels[factor] == level for factor, level in region)
+
+
+def test_slow_situations_are_drawn_less_often_but_all_are_drawn():
+    drawn = [Situation(5, k).levels for k in range(1500)]
+    for factor, levels in FACTORS.items():
+        assert {each[factor] for each in drawn} == set(levels)
+    forests, hinges = (sum(each["family"] == family for each in drawn) for family in ("forest", "hinge"))
+    assert 0 < forests < hinges
 
 
 @pytest.mark.parametrize("truth", [0.82, 0.9])

@@ -24,7 +24,14 @@ THRESHOLD = 0.2  # of the net benefit
 KNOWN = 0.1  # standard error of a truth, in widths of the interval, up to which it is one
 FARTHEST = 25.0  # log odds beyond which the library takes a row for certain
 STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
-TEST_ROWS, MOST_TEST_ROWS, CHUNK = 4_000, 40_000, 2_000_000
+TEST_ROWS, MOST_TEST_ROWS, CHUNK = 1_200, 40_000, 500_000
+# What a classifier is compared with; fits that are quick.
+RIVALS: tuple[Levels, ...] = (
+    {"family": "logistic", "strength": "strong penalty"},
+    {"family": "ridge", "strength": "medium penalty"},
+    {"family": "svm", "strength": "strong penalty"},
+    {"family": "logistic", "strength": "medium penalty", "pipeline": "pca"},
+)
 KBEST, PERMUTATIONS, CS = 10, 99, np.geomspace(1e-3, 1e3, 8)
 
 
@@ -124,7 +131,7 @@ def _classifier(family: str, C: float) -> Any:
     if family == "hinge":
         return SVC(kernel="linear", C=min(C, 1.0))  # libsvm takes minutes for more on noise
     if family == "forest":
-        return RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+        return RandomForestClassifier(15, min_samples_leaf=3, random_state=0)
     if family == "bayes":
         return GaussianNB()
     return LogisticRegression(C=C, max_iter=1_000)
@@ -137,7 +144,7 @@ class Test:
     """New rows of the same law, made in chunks as they are asked for: classes in equal parts."""
 
     def __init__(self, data: Data, rng: np.random.Generator) -> None:
-        rows = int(np.clip(10 * data.y.size, TEST_ROWS, MOST_TEST_ROWS))
+        rows = int(np.clip(12 * data.y.size, TEST_ROWS, MOST_TEST_ROWS))
         self.data, self.rng = data, rng
         self.y: Labels = np.arange(rows) % len(data.shifts)
 
@@ -191,7 +198,11 @@ def _analysed(model: Any, data: Data) -> fl.Analysis:
 def _read(question: str, model: Any, data: Data, test: Test) -> dict[str, Asked]:
     """The answer, and those to the other questions that the same analysis answers."""
     a, (scores,) = _analysed(model, data), test.scores(model)
-    found = {question: READ[question](a, data, test, scores)}
+    return {question: READ[question](a, data, test, scores), **_besides(question, a, data, test, scores)}
+
+
+def _besides(question: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) -> dict[str, Asked]:
+    found = {}
     for other in READ:
         if other != question and fits({**data.levels, "question": other}):
             with suppress(fl.FoldlessError):
@@ -266,17 +277,16 @@ TRUE_RISKS: dict[str, Callable[[Labels, Floats, Floats], Any]] = {
 
 
 def _compare(model: Any, data: Data, test: Test) -> dict[str, Asked]:
-    """The same pipeline with a penalty a hundred times as strong."""
-    levels = {**data.levels, "family": "logistic", "strength": "strong penalty"}
+    """The same pipeline with something else in it, and what the analysis of the model says besides."""
+    levels = {**data.levels, **RIVALS[test.rng.integers(len(RIVALS))]}
     other = pipeline_of(levels, data.X.shape[1]).fit(data.X, data.y)
     both = [_analysed(each, data) for each in (model, other)]
-    found = fl.compare(*both).summary(LEVEL)
+    found, noise = fl.compare(*both).summary(LEVEL), _is_noise(data)
+    first, second = test.scores(model, other)
+    truth = 0.0 if noise else test.auc(first) - test.auc(second)
     low, high = found["low"], found["high"]
-    noise, truth = _is_noise(data), 0.0
-    if not noise:
-        first, second = test.scores(model, other)
-        truth = test.auc(first) - test.auc(second)
-    return {"compare": Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))}
+    asked = Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))
+    return {"compare": asked, **_besides("compare", both[0], data, test, first)}
 
 
 def _search(model: Any, data: Data, test: Test) -> dict[str, Asked]:

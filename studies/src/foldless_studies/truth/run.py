@@ -155,12 +155,12 @@ def _named(each: Figures) -> dict[str, Any]:
 
 
 INTRODUCTION = f"""\
-Command: `foldless benchmark truth`. Situations are drawn at random: rows, columns, cells, structure, classifier,
-penalty, pipeline and question; the truth is known by construction. Held: share of 90 % intervals that hold it. Alarm:
-where there is nothing to find, share of answers that find something (nominally 5 %). Counted are answers without a
-caution of their own: those to the situation's own question, and in regions that name a question, all answers to it.
-A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} % hold the truth or more than
-{100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
+Command: `foldless benchmark truth`. Situations are drawn at random, slow ones less often: rows, columns, cells,
+structure, classifier, penalty, pipeline and question; the truth is known by construction. Held: share of 90 %
+intervals that hold it. Alarm: where there is nothing to find, share of answers that find something (nominally 5 %).
+Counted are answers without a caution of their own: those to the situation's own question, and in regions that name a
+question, all answers to it. A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} %
+hold the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
 ({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
 line here. Suspects are regions that looked bad in the rounds before. An example is run again with
 `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""

@@ -52,6 +52,8 @@ FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("question", "classes"): {"family": LINEAR, "structure": UNGROUPED, "share": ("30-50 %",)},
     **{("question", risk): {"family": ("logistic", "lda", "l1", "kbest", "elastic net")} for risk in RISKS},
 }
+# How many times as much a situation costs, roughly: it is drawn as seldom.
+SLOW = {"2001-5000": 2.0, "categories": 3.0, "subjects": 1.5, "forest": 3.0, "l1": 1.5, "compare": 1.5}
 Levels = dict[str, str]
 Region = tuple[tuple[str, str], ...]  # levels that situations have in common
 
@@ -68,11 +70,6 @@ def fits(levels: Levels) -> bool:
     )
 
 
-def belongs(levels: Levels, region: Region) -> bool:
-    """Whether a situation is part of a region."""
-    return all(levels[factor] == level for factor, level in region)
-
-
 @dataclass(frozen=True)
 class Situation:
     """Situation number `index` of a run, drawn from a region; the empty one is everything."""
@@ -87,13 +84,15 @@ class Situation:
 
     @cached_property
     def levels(self) -> Levels:
-        return next(levels for levels in self._drawn() if belongs(levels, self.region) and fits(levels))
+        return next(levels for levels in self._drawn() if fits(levels))
 
     def _drawn(self) -> Iterator[Levels]:
         rng, given = source(self.seed, "situation", self.index), dict(self.region)
         while True:
-            drawn = {factor: str(rng.choice(levels)) for factor, levels in FACTORS.items()}
-            yield drawn | given
+            drawn = {factor: levels[rng.integers(len(levels))] for factor, levels in FACTORS.items()}
+            drawn = {factor: level for factor, level in drawn.items() if factor not in given}
+            if rng.random() * np.prod([SLOW.get(level, 1.0) for level in drawn.values()]) < 1:
+                yield drawn | given
 
     def data(self) -> Data:
         """The rows, and where others like them come from."""
@@ -144,7 +143,7 @@ class Data:
         if self.levels["structure"] == "subjects":
             # Between one and four rows of a subject, one after the other.
             groups = np.repeat(np.arange(y.size), rng.integers(1, 5, y.size))[: y.size]
-            y = y[_first_of(groups)]
+            y = y[np.searchsorted(groups, groups)]  # that of a subject's first row
         # Rows come in no order: their neighbours in the file tell nothing.
         order = rng.permutation(y.size)
         y, groups = y[order], None if groups is None else groups[order]
@@ -169,11 +168,6 @@ class Data:
 def _between(ends: tuple[int, int], rng: np.random.Generator) -> int:
     """A whole number between two ends, evenly on a logarithmic scale."""
     return round(float(np.exp(rng.uniform(*np.log(ends)))))
-
-
-def _first_of(groups: Any) -> Any:
-    """For each row the first row of its group; rows of a group stand together."""
-    return np.searchsorted(groups, groups)
 
 
 def _shifts(levels: Levels, classes: int, p: int, n: int, rng: np.random.Generator) -> Floats:
