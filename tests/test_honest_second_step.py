@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import foldless as fl
@@ -157,3 +160,103 @@ def test_a_fit_that_single_rows_change_too_much_is_refitted(n, p):
         assert fl.auc_posterior(LogisticRegression().fit(X, y), X, y).method == "loo"
     assert "refit" in found
     assert loud <= 1
+
+
+# ---- Among many rows: those of great impact.
+
+
+def spikes(n, n1, p, seed):
+    """Columns that few rows hold, in sizes that differ: some positive rows hold one nearly alone in their class."""
+    rng = np.random.default_rng([seed, n, p])
+    return np.expm1(np.maximum(rng.normal(size=(n, p)) - 1.6, 0.0)), np.arange(n) < n1
+
+
+def bare(C):
+    return LogisticRegression(C=C, tol=1e-8, max_iter=50_000)
+
+
+def scaled(C):
+    return make_pipeline(StandardScaler(), bare(C))
+
+
+def far_positives(model, X, y, monkeypatch, count=6):
+    """Our scores with more steps and with one, and those of refits, of the positive rows that more steps move most."""
+    more = honest(model, X, y)
+    monkeypatch.setattr(row_removal, "WORK", -1e300)
+    one = honest(model, X, y)
+    mine = more.rows1[np.argsort(-np.abs(more.loo - one.loo)[more.rows1])[:count]]
+    truth = np.concatenate(refitted(model, X, y, mine[:, None]))
+    return more.loo[mine] - truth, one.loo[mine] - truth, more
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize(("n", "n1", "p"), [(420, 40, 15), (900, 45, 40), (2500, 60, 40)])
+def test_rows_that_hold_a_column_among_many_reach_the_refit(n, n1, p, C, monkeypatch):
+    X, y = spikes(n, n1, p, seed=1)
+    more, one, removed = far_positives(bare(C), X, y, monkeypatch)
+    spread = removed.loo.std()
+    assert rms(one) > 0.3 * spread
+    assert rms(more) < 0.02 * spread
+    assert removed.provenance.reached
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("n", [420, 900, 2500])
+def test_with_a_scaler_such_rows_come_close(n, C, monkeypatch):
+    """What the scaler adds stays that of one step: it falls short where a row makes most of the scale of a column."""
+    X, y = spikes(n, 45, 30, seed=1)
+    more, one, removed = far_positives(scaled(C), X, y, monkeypatch)
+    assert np.median(np.abs(more)) < 0.1 * np.median(np.abs(one))
+    assert np.all(np.abs(more) < np.maximum(0.5 * np.abs(one), 0.02 * removed.loo.std()))
+
+
+def test_pairs_of_rows_that_hold_columns_among_many_come_closer_to_refits(monkeypatch):
+    """Sampled or not, and the partners of such a row as well, which follow it."""
+    (X, y), model = spikes(900, 45, 20, seed=2), scaled(10.0)
+    removed = honest(model, X, y)
+    monkeypatch.setattr(row_removal, "WORK", -1e300)
+    before = honest(model, X, y)
+    gaps = np.abs(removed.without_pair1 - before.without_pair1).max(axis=1)
+    pairs = [(i, 17 * k + 5) for k, i in enumerate(np.argsort(-gaps)[:8])]
+    truth = refitted(model, X, y, [[removed.sampled1[i], removed.sampled0[j]] for i, j in pairs])
+    for each, theirs in (("without_pair1", 0), ("without_pair0", 1)):
+        ours = [getattr(removed, each)[pair] - z[theirs] for pair, z in zip(pairs, truth, strict=True)]
+        first = [getattr(before, each)[pair] - z[theirs] for pair, z in zip(pairs, truth, strict=True)]
+        assert rms(ours) < 0.3 * rms(first)
+
+
+def test_where_one_step_settles_all_rows_no_more_are_taken(monkeypatch):
+    X, y = alternating(900, 20, shift=0.3, seed=4)
+    monkeypatch.setattr(row_removal, "without_row", lambda *args: pytest.fail("one step is enough"))
+    honest(scaled(1.0), X, y)
+
+
+FAMILIES = {
+    "squared hinge": LinearSVC(dual=False, tol=1e-7, max_iter=100_000),
+    "penalised intercept": LogisticRegression(C=10.0, solver="liblinear", tol=1e-8, max_iter=10_000),
+    "balanced": LogisticRegression(C=10.0, class_weight="balanced", tol=1e-8, max_iter=50_000),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_other_fits_take_steps_among_many_rows(name, monkeypatch):
+    X, y = spikes(900, 45, 30, seed=7)
+    more, one, _ = far_positives(FAMILIES[name], X, y, monkeypatch)
+    assert rms(more) < 0.1 * rms(one)
+
+
+def test_sparse_rows_take_the_same_steps():
+    (X, y), model = spikes(900, 45, 20, seed=3), LogisticRegression(C=10.0, tol=1e-8, max_iter=50_000)
+    np.testing.assert_allclose(honest(model, csr_matrix(X), y).loo, honest(model, X, y).loo, rtol=1e-6, atol=1e-6)
+
+
+def test_rows_that_are_left_when_the_work_is_done_are_counted(monkeypatch):
+    """The row that most needs it is corrected; a class with many rows left calls for refits."""
+    X, y = spikes(900, 20, 60, seed=5)
+    model = scaled(100.0)
+    assert honest(model, X, y).provenance.reached
+    monkeypatch.setattr(row_removal, "WORK", 0.0)
+    left = honest(model, X, y).provenance
+    assert left.unsettled > 0
+    fitted = model.fit(X, y)
+    assert (fl.auc_posterior(fitted, X, y).method == "refit") == (not left.reached)

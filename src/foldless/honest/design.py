@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import blas, eigh, lapack, solve_triangular
@@ -41,6 +41,7 @@ class Design:
     matrix: Any
     pivots: Ints | None = None
     memory: dict[Any, Any] | None = None
+    at_hand: ClassVar[bool] = True  # whether many products, one after the other, cost little more than their work
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
         """What `make` returns, kept for the next fit to these rows if the design has a `memory`."""
@@ -145,6 +146,7 @@ class DeviceDesign(Design):
     """A design whose matrix lies on another device and multiplies there; the last products A'g are kept."""
 
     known: list[tuple[Floats, Floats]] = field(default_factory=list)
+    at_hand: ClassVar[bool] = False
 
     def scores(self, coef: Floats) -> Any:
         return self.matrix.project(coef)

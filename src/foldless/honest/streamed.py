@@ -2,7 +2,8 @@
 
 Two passes over X. The first computes the scores, the slopes and the curvature (P x P) and collects the rows on which
 pairs are evaluated; the second finds the leverage of every row. The formulas, and so the result, are those of the
-in-memory method. A fit that is not at its optimum costs three more passes for each Newton step.
+in-memory method, but for rows of great impact, which take one step: each product is a pass. A fit that is not at its
+optimum costs three more passes for each Newton step.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -137,6 +138,7 @@ class StreamedDesign(Design):
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
     known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
     known_rows: list[tuple[Ints, Floats]] = field(default_factory=list)
+    at_hand: ClassVar[bool] = False
 
     @property
     def is_large(self) -> bool:
