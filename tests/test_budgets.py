@@ -31,8 +31,8 @@ BUDGETS = {
     # L1, elastic net and the hinge among the refits in batches; a slope for classes with parts far from the border;
     # the width of refits that disagree, or use no column; refits of any classifier of several classes, and in searches;
     # refits of tables that came standardised, and of fits that change too much with single rows; ties and shapes in the
-    # average precision; families of rows wherever they stand in the file; columns that single rows nearly hold alone, for
-    # all penalties of a path at once; steps without rows of great impact, among rows of any number.
+    # average precision; families of rows wherever they stand in the file; columns that single rows nearly hold alone,
+    # for all penalties of a path at once; steps without rows of great impact, among rows of any number.
     "package lines": 34_675,
     "package files": 161,
     # + the error of a second sample; the fuzzer for truth; every page by one command, stamped; the paper's figures;
