@@ -157,7 +157,6 @@ class Columns:
     """Some scaled columns of X: their `values` (rows, p) in some rows, and how these rows see them.
 
     `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1; `lam` is the penalty. With
-    `w` (p,) are the weights, `M` (rows, p) the influence, `h` (p,) the diagonal of H^-1; `lam` is the penalty. With
     coordinates in which columns J (sets, m) are Q_J (sets, k, m), as `lifted` tells, `space` gives M, w and H^-1 in
     these, for every set or once for all.
     """
@@ -233,16 +232,17 @@ class Changes:
 
         That is 0 for further columns in J of rows that hold fewer than others. The last is `_factor` of J.
         """
-        falls = np.where((self.ratio < VANISHED) | (self.ratio >= 1.0 - JOINT), 1.0, self.ratio).astype(np.float64)
-        count = np.minimum(np.count_nonzero(falls < 1.0, axis=1), MOST_JOINT)
+        falls = (self.ratio >= VANISHED) & (self.ratio < 1.0 - JOINT)
+        count = np.minimum(np.count_nonzero(falls, axis=1), MOST_JOINT)
         rows = np.flatnonzero(count > 1)
         rows = rows[np.argsort(count[rows])]
         parts = blocks(rows.size, len(falls) * int(count.max(initial=1)), 2 * IN_CACHE)
         return [self._together(rows[part], falls[rows[part]], int(count[rows[part]].max())) for part in parts]
 
-    def _together(self, rows: Ints, falls: Floats, most: int) -> Together:
-        J = np.argpartition(falls, most - 1, axis=1)[:, :most]
-        size = np.sqrt(1.0 / np.take_along_axis(falls, J, axis=1) - 1.0)
+    def _together(self, rows: Ints, falls: Bools, most: int) -> Together:
+        ratio = np.where(falls, self.ratio[rows], 1.0).astype(np.float64)
+        J = np.argpartition(ratio, most - 1, axis=1)[:, :most]
+        size = np.sqrt(1.0 / np.take_along_axis(ratio, J, axis=1) - 1.0)
         factor = partial(self._factor, J, size)
         return rows, J, size, cache(factor) if len(self.ratio) <= MOST_JOINT else factor  # the same for every penalty
 
