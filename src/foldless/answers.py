@@ -5,11 +5,9 @@ Each class reads its answers off what an analysis has computed (`Computation`); 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +20,6 @@ from foldless.given_weights import posterior_of_weights
 from foldless.honest import in_sample
 from foldless.honest.accuracy import judged
 from foldless.honest.class_refits import ClassTraining
-from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.probabilities import ProbableRows
 from foldless.honest.refits import Refits
@@ -49,14 +46,6 @@ from foldless.tables import is_out_of_core
 NEITHER = "error_posterior takes a prior and a covariance with method='in-sample' only: leave them out."
 
 
-T = TypeVar("T")
-
-
-def _ordered(negative: Floats, positive: Floats) -> float:
-    """Share of pairs in the right order."""
-    return Pairs(positive, negative).ranks().mean
-
-
 @dataclass(frozen=True, eq=False)
 class OfTwoClasses:
     """Two classes, each row judged as if it had been left out of the fit."""
@@ -78,8 +67,7 @@ class OfTwoClasses:
 
     def auc(self) -> AUCPosterior:
         a, labels = self.analysis, self.analysis.rows.labels
-        post = auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
-        return replace(post, apparent=self._apparent(_ordered, np.nan))
+        return auc_answer(a.leave_one_out, labels.n0, labels.n1, a.table_notes, a.names)
 
     @property
     def own(self) -> Floats | None:
@@ -88,11 +76,6 @@ class OfTwoClasses:
         if isinstance(a.rows, LinearView) and not is_out_of_core(a.X, a.y):
             return a.rows.scores()
         return a.leave_one_out.removed.z  # of refits; of a stream at its optimum, without another pass
-
-    def _apparent(self, figure: Callable[[Floats, Floats], T], unknown: T) -> T:
-        """A figure of the scores of the negative and of the positive training rows by the fit that saw them."""
-        own, positive = self.own, np.asarray(self.analysis.rows.labels.positive)
-        return unknown if own is None else figure(own[~positive], own[positive])
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         """The law of the ROC curve."""
@@ -107,8 +90,7 @@ class OfTwoClasses:
 
     def roc(self) -> ROCPosterior:
         labels = self.analysis.rows.labels
-        steps = self.steps(), self._apparent(counted_steps, None)
-        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, *steps)
+        return ROCPosterior(self.curves(), self.method, labels.n0, labels.n1, self.notes, self.steps())
 
     def steps(self) -> tuple[Floats, Floats] | None:
         """The ROC curve of the honest scores themselves."""
@@ -211,12 +193,16 @@ class OfTwoClasses:
         """1 - error, as a Beta law of the same mean and spread."""
         post = self.error(None, prevalence, None)
 
-        def right(negative: Floats, positive: Floats) -> float:
-            share = post.prevalence if prevalence is None else prevalence
-            return float(share * np.mean(positive > post.threshold) + (1 - share) * np.mean(negative <= post.threshold))
-
-        about = {"method": post.method, "notes": post.notes, "apparent": self._apparent(right, np.nan)}
+        share = post.prevalence if prevalence is None else prevalence
+        about = {"method": post.method, "notes": post.notes, "apparent": self._right(post.threshold, share)}
         return AccuracyPosterior.of_moments(name, 1.0 - post.error.mean, post.error.sd, **about)
+
+    def _right(self, threshold: float, share: float) -> float:
+        """The share of training rows that the fit which saw them gets right, at this share of positive rows."""
+        if self.own is None:
+            return float("nan")
+        above, positive = np.asarray(self.own > threshold), np.asarray(self.analysis.rows.labels.positive)
+        return float(share * above[positive].mean() + (1 - share) * (~above[~positive]).mean())
 
     def own_threshold(self) -> float:
         """The classifier's own, oriented towards the positive class."""
@@ -259,8 +245,7 @@ class InSample(OfTwoClasses):
     def auc(self) -> AUCPosterior:
         view = self.analysis.two_classes
         effect = in_sample.separation(view, self.prior)
-        post = AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
-        return replace(post, apparent=self._apparent(_ordered, np.nan))
+        return AUCPosterior.from_effect(effect, self.method, view.labels.n0, view.labels.n1, self.notes)
 
     def curves(self) -> SeparationCurves | BinormalCurves:
         return SeparationCurves(in_sample.separation(self.analysis.two_classes, self.prior))
@@ -362,7 +347,7 @@ class OfSeveralClasses:
         a = self.analysis
         counts = dict(zip(a.of_classes.classes, a.of_classes.counts.tolist(), strict=True))
         prior = EffectPrior.checked(a.options.prior)
-        return posterior_of_scores(a.class_rows, self.own, counts, prior, a.options.multi_class, self.notes)
+        return posterior_of_scores(a.class_rows, counts, prior, a.options.multi_class, self.notes)
 
     def warnings(self) -> tuple[FoldlessWarning, ...]:
         return _trust_warnings(self.analysis.of_classes, self.analysis.class_scores.provenance.strain)

@@ -12,6 +12,7 @@ from foldless import checks, words
 from foldless.analysis import Analysis, analysed
 from foldless.computation import Options
 from foldless.errors import InputError, warn_user
+from foldless.honest.pairs import Pairs
 from foldless.measures import Measures, net_benefit_at
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import ShownAsCard
@@ -197,12 +198,15 @@ def _of_two_classes(analysis: Analysis, threshold: float, prevalence: float | No
 
 def _of_classes(analysis: Analysis, level: float) -> Validation:
     """More than two classes: discrimination, decisions, overall error; AUC and calibration of each against the rest."""
+    from sklearn.metrics import roc_auc_score
+
     a, measures, view = analysis, analysis.class_measures, analysis.of_classes
+    apparent = float(roc_auc_score(view.codes, measures.own.T, multi_class=a.options.multi_class))
     shares = (a.accuracy, a.balanced_accuracy, a.top_k(2), measures.brier, measures.log_loss)
-    figures = [Figure("average AUC", a.auc, a.auc.apparent), *(Figure(law.name, law, law.apparent) for law in shares)]
-    for label, calibration in measures.calibration.items():
+    figures = [Figure("average AUC", a.auc, apparent), *(Figure(law.name, law, law.apparent) for law in shares)]
+    for k, (label, calibration) in enumerate(measures.calibration.items()):
         area = measures.auc.against_rest[label]
-        figures.append(Figure(f"AUC of {label}", area, area.apparent))
+        figures.append(Figure(f"AUC of {label}", area, float(roc_auc_score(view.codes == k, measures.own[k]))))
         laws = (calibration.slope, calibration.intercept, calibration.oe)
         figures += [Figure(f"{law.name} of {label}", law, law.apparent) for law in laws]
     each = ((label, (*of.certain, *of.doubts(level))) for label, of in measures.calibration.items())
@@ -227,7 +231,8 @@ def _on_prevalence(stated: float, own: float) -> str:
 
 def _overall(analysis: Analysis, measures: Measures) -> tuple[Figure, ...]:
     """Discrimination, overall error and calibration."""
-    area = Figure("AUC", analysis.auc, analysis.auc.apparent)
+    positive, own = measures.rows.positive, measures.rows.own
+    area = Figure("AUC", analysis.auc, Pairs(own[positive], own[~positive]).ranks().mean)
     laws = (measures.average_precision, measures.brier, measures.scaled_brier, measures.log_loss)
     return (area, *(Figure(law.name, law, law.apparent) for law in (*laws, *measures.calibration.measures)))
 

@@ -136,8 +136,6 @@ class AUCPosterior(RatePosterior):
         What to know when reading the number.
     details : mapping
         Further figures of the method.
-    apparent : float
-        The AUC of the training rows by the fit that saw them; NaN where they are not known.
 
     Examples
     --------
@@ -155,7 +153,6 @@ class AUCPosterior(RatePosterior):
     n1: int
     notes: tuple[str, ...] = ()
     details: Details = field(default_factory=dict)
-    apparent: float = float("nan")
     _card = "auc_posterior"
 
     @classmethod

@@ -22,9 +22,7 @@ from foldless.honest.class_statistic import (
     each_against_rest,
     pairs_of_classes,
 )
-from foldless.honest.classes import LOG_ODDS, log_odds
 from foldless.honest.leave_one_out import on_few_rows
-from foldless.honest.pairs import Pairs
 from foldless.honest.posterior import EffectPrior, separation_posterior
 from foldless.laws.effect import SQRT2
 from foldless.results.auc import AUCPosterior
@@ -173,18 +171,16 @@ def _entry(what: dict[str, Any], post: AUCPosterior, level: float) -> dict[str, 
 
 def posterior_of_scores(
     rows: TrainingRows | RefittedRows,
-    own: Floats,
     counts: Mapping[Any, int],
     prior: EffectPrior,
     multi_class: str,
     notes: tuple[str, ...],
 ) -> MulticlassAUCPosterior:
-    """The posterior from honest scores, and from `own` of the fit itself; `counts` are all rows of each class."""
+    """The posterior from honest scores; `counts` are all rows of each class."""
     scores = rows.honest
-    own = log_odds(own) if scores.score == LOG_ODDS else own
     more = rows.details() if isinstance(rows, RefittedRows) else {}
     details = {**scores.provenance.details(), "score": scores.score, **more}
-    return _posterior(rows, counts, prior, multi_class, scores.provenance.method, notes, details, own)
+    return _posterior(rows, counts, prior, multi_class, scores.provenance.method, notes, details)
 
 
 def posterior_from_scores(
@@ -223,7 +219,6 @@ def _posterior(
     method: str,
     notes: tuple[str, ...] = (),
     details: Mapping[str, Any] | None = None,
-    own: Floats | None = None,
 ) -> MulticlassAUCPosterior:
     classes, sizes, total = tuple(counts), tuple(counts.values()), sum(counts.values())
     everyone = range(len(classes))
@@ -233,17 +228,9 @@ def _posterior(
     def posterior(components: list[Component], n0: int, n1: int) -> AUCPosterior:
         statistic = average(source, components)
         figures = {"pair_auc": float(np.mean([c.auc for c in components])), "noise_share": statistic.noise_share}
-        effect = separation_posterior(statistic, prior)
-        return AUCPosterior(effect, SQRT2, method, n0, n1, notes, figures, apparent(components))
+        return AUCPosterior.from_effect(separation_posterior(statistic, prior), method, n0, n1, notes, figures)
 
-    def apparent(components: list[Component]) -> float:
-        if own is None:
-            return float("nan")
-        seen = [[own[c.score, rows] for rows in c.rows] for c in components]
-        return float(np.mean([Pairs(*sets).ranks().mean for sets in seen]))
-
-    parts = averaged(source, len(classes), multi_class)
-    statistic = average(source, parts)
+    statistic = average(source, averaged(source, len(classes), multi_class))
     return MulticlassAUCPosterior(
         separation_posterior(statistic, prior),
         SQRT2,
@@ -252,7 +239,6 @@ def _posterior(
         total,
         notes,
         {**(details or {}), "pair_auc": statistic.pair_auc, "noise_share": statistic.noise_share},
-        apparent(parts),
         multi_class=multi_class,
         classes=classes,
         counts=sizes,

@@ -120,8 +120,8 @@ class BinormalCurves:
 class ROCPosterior(ShownAsCard):
     """Posterior of the ROC curve of one classifier.
 
-    `steps` are the false and true positive rates of the honest scores themselves, counted at each of them, and
-    `apparent` those of the training rows by the fit that saw them; None where there are none.
+    `steps` are the false and true positive rates of the honest scores themselves, counted at each of them; None where
+    there are none.
 
     Examples
     --------
@@ -140,7 +140,6 @@ class ROCPosterior(ShownAsCard):
     n1: int
     notes: tuple[str, ...] = ()
     steps: tuple[Floats, Floats] | None = field(default=None, compare=False)
-    apparent: tuple[Floats, Floats] | None = field(default=None, compare=False)
     _card = "roc_posterior"
 
     def __repr__(self) -> str:
