@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats, dense
+from foldless.checks import Floats, dense, slices
 from foldless.findings.finding import Finding, present
 from foldless.findings.naming import Names
 from foldless.honest.design import Bools, Ints
@@ -109,7 +109,7 @@ def column_figures(X: Any, positive: Bools, w: Floats | None = None) -> ColumnFi
     if rows.size > MAX_ROWS:
         rows = np.sort(np.random.default_rng(SEED).permutation(rows.size)[:MAX_ROWS])
         X = X[rows]
-    parts = [_figures(dense(X[:, part]), positive[rows]) for part in blocks(index, rows.size, BLOCK)]
+    parts = [_figures(dense(X[:, index[part]]), positive[rows]) for part in slices(index.size, rows.size, BLOCK)]
     auc, skewness, deviate, t, two = (np.concatenate(values) for values in zip(*parts, strict=True))
     carried = load[index] / max(float(load.sum()), np.finfo(float).tiny)
     n1 = int(positive[rows].sum())
@@ -176,12 +176,6 @@ def many_columns(shape: tuple[int, int]) -> Finding | None:
         "The leave-one-out answer allows for it; training scores and the in-sample method do not.",
         p / n,
     )
-
-
-def blocks(index: Ints, n_rows: int, entries: int) -> list[Ints]:
-    """Columns in blocks of about `entries` entries each."""
-    step = max(1, entries // n_rows)
-    return [index[start : start + step] for start in range(0, index.size, step)]
 
 
 def _figures(block: Floats, positive: Bools) -> tuple[Floats, Floats, Floats, Floats, Bools]:
@@ -281,8 +275,8 @@ def _between_classes(M: Any, classes: Any) -> Floats:
     members = (np.asarray(classes)[:, None] == np.unique(classes)).astype(np.float64)
     members /= np.sqrt(members.sum(axis=0))
     shares = []
-    for part in blocks(np.arange(M.shape[1]), M.shape[0], BLOCK_ENTRIES):
-        block = dense(M[:, part[0] : part[-1] + 1])
+    for part in slices(M.shape[1], M.shape[0], BLOCK_ENTRIES):
+        block = dense(M[:, part])
         with np.errstate(all="ignore"):
             block = block - block.mean(axis=0)
             share = np.square(members.T @ block).sum(axis=0) / np.einsum("ij,ij->j", block, block)

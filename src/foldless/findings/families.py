@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from foldless.checks import Floats, dense
-from foldless.findings.columns import BLOCK_ENTRIES, blocks
+from foldless.checks import Floats, dense, slices
+from foldless.findings.columns import BLOCK_ENTRIES
 from foldless.findings.finding import Finding
 from foldless.honest.design import Ints
+from foldless.honest.pairs import Pairs
 
 MOST_ROWS, MOST_COLUMNS, SEED = 600, 5000, 20240304  # rows and columns looked at, drawn at random where there are more
 CLUSTER = 4  # rows on average: larger ones would take whole regions of independent rows away
@@ -40,7 +41,8 @@ def families(X: Any, classes: Any, rows: Ints) -> Finding | None:
     inverse, slope = _fitted(K, members - members.mean(axis=0))
 
     def auc(codes: Ints) -> float:
-        return float(np.mean(_aucs(members - _errors(inverse, slope, codes), members)))
+        each = zip((members - _errors(inverse, slope, codes)).T, members.T == 1.0, strict=True)
+        return float(np.mean([Pairs(z[own], z[~own]).ranks().mean for z, own in each]))
 
     drawn = float(np.mean([auc(_drawn(codes, classes[rows], rng)) for _ in range(DRAWS)]))
     close = auc(codes)
@@ -70,8 +72,8 @@ def _products(X: Any, rng: np.random.Generator) -> Floats:
     """Inner products of the standardised rows relative to their mean square, and 1 for the intercept."""
     n, p = X.shape
     columns, K = np.sort(rng.permutation(p)[:MOST_COLUMNS]), np.zeros((n, n))
-    for part in blocks(columns, n, BLOCK_ENTRIES):
-        block = dense(X[:, part])
+    for part in slices(columns.size, n, BLOCK_ENTRIES):
+        block = dense(X[:, columns[part]])
         centred, sd = block - block.mean(axis=0), block.std(axis=0)
         varies = sd > 1e-12 * np.abs(block).max(axis=0)
         Z = np.clip(centred[:, varies] / sd[varies], -CLIPPED, CLIPPED)
@@ -110,14 +112,6 @@ def _drawn(codes: Ints, classes: Any, rng: np.random.Generator) -> Ints:
     for label in np.unique(classes):
         drawn[classes == label] = rng.permutation(codes[classes == label])
     return drawn
-
-
-def _aucs(scores: Floats, members: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    n1 = members.sum(axis=0)
-    above = np.sum(rankdata(scores, axis=0) * members, axis=0) - n1 * (n1 + 1) / 2
-    return np.asarray(above / (n1 * (len(members) - n1)))
 
 
 def _standard_error(auc: float, members: Floats) -> float:
