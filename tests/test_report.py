@@ -191,7 +191,7 @@ def test_methods_say_how_rows_were_removed():
     for model, words in (
         (RidgeClassifier(), "from the fitted model in closed form"),
         (LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2), "from the fitted model in closed form"),
-        (LogisticRegression(max_iter=1000), "from the fitted model by one or two Newton steps"),
+        (LogisticRegression(max_iter=1000), "from the fitted model by one Newton step or a few"),
     ):
         s = brief(model.fit(X, Y), X, Y, groups=np.repeat(np.arange(20), 3))
         text = s["methods"]["text"]
