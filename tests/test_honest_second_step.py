@@ -203,11 +203,37 @@ def test_rows_that_hold_a_column_among_many_reach_the_refit(n, n1, p, C, monkeyp
 @pytest.mark.parametrize("C", [1.0, 100.0])
 @pytest.mark.parametrize("n", [420, 900, 2500])
 def test_with_a_scaler_such_rows_come_close(n, C, monkeypatch):
-    """What the scaler adds stays that of one step: it falls short where a row makes most of the scale of a column."""
+    """What the scaler adds is cut like the step: it falls short where a row makes most of the scale of a column."""
     X, y = spikes(n, 45, 30, seed=1)
     more, one, removed = far_positives(scaled(C), X, y, monkeypatch)
     assert np.median(np.abs(more)) < 0.1 * np.median(np.abs(one))
     assert np.all(np.abs(more) < np.maximum(0.5 * np.abs(one), 0.02 * removed.loo.std()))
+
+
+def rare(n, p, seed):
+    """Columns of 0 and 1 that about three rows hold, beside five others."""
+    rng = np.random.default_rng(seed)
+    y, X = rng.random(n) < 0.1, rng.normal(size=(n, 5))
+    X[:, 0] += y
+    return np.c_[X, rng.random((n, p)) < 3 / n], y
+
+
+def test_a_scaler_adds_to_a_score_no_more_than_the_steps_leave(monkeypatch):
+    """Rare columns and a squared hinge: curvature that the fit with the row lacks holds most of the change back."""
+    (X, y), model = rare(500, 25, seed=12), make_pipeline(StandardScaler(), MODELS["squared hinge"])
+    removed = honest(model, X, y)
+    far = np.argsort(-np.abs(removed.loo - removed.z))[:20]
+    truth = np.concatenate(refitted(model, X, y, far[:, None]))
+    monkeypatch.setattr(row_removal.MoreSteps, "beside_scaler", lambda self, alone: self)
+    assert rms(removed.loo[far] - truth) < 0.5 * rms(honest(model, X, y).loo[far] - truth)
+
+
+def test_no_row_of_great_impact_is_left_when_a_block_of_rows_has_none(monkeypatch):
+    """Rows come in the order of how far one step moves their own score."""
+    X, y = rare(1000, 30, seed=3)
+    found = honest(scaled(10.0), X, y)
+    monkeypatch.setattr(row_removal, "AT_ONCE", 1000)
+    np.testing.assert_allclose(found.loo, honest(scaled(10.0), X, y).loo, rtol=1e-9, atol=1e-9)
 
 
 def test_pairs_of_rows_that_hold_columns_among_many_come_closer_to_refits(monkeypatch):

@@ -11,7 +11,7 @@ import numpy as np
 
 from foldless.checks import Bools, Floats, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.design import MAX_LEVERAGE, blocks
+from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE, blocks
 from foldless.honest.newton import LEFT, MOST_ROWS, TINY, UNSETTLED, Factor, second_steps, unsettled, without_row
 from foldless.honest.objective import Loss
 from foldless.honest.pairs import FOR_NOISE, Pairs, PairSample, Sample, in_doubt, influential
@@ -36,11 +36,11 @@ class Provenance:
     match: float = 1.0  # agreement of the user's direction with the surrogate's; 1 where the objective is known
     notes: tuple[str, ...] = ()  # what a reader of the result has to know
     off_scale: bool = False  # whether the user's scores lie elsewhere, though they point nearly the same way
-    unsettled: float = 0.0  # share of rows without which two Newton steps do not reach the fit
+    unsettled: float = 0.0  # share of rows without which the Newton steps do not reach the fit
 
     @property
     def reached(self) -> bool:
-        """Whether two Newton steps reach the fits without single rows, but for a few."""
+        """Whether the Newton steps reach the fits without single rows, but for a few."""
         return self.unsettled <= TOO_MANY
 
     @property
@@ -205,6 +205,7 @@ def settled(
         more = steps_of_the_few(problem, problem.loss, alone)
     if not more.rows.size:
         return alone, shift1, shift0
+    more = more.beside_scaler(alone)
     return more.of_rows(alone, problem.positive), *more.of_pairs(sample, shift1, shift0)
 
 
@@ -218,6 +219,16 @@ class MoreSteps:
     rows: Ints
     added: Floats
     unsettled: float
+
+    def beside_scaler(self, alone: WithoutEach) -> MoreSteps:
+        """The same, and what the scaler adds to a row's score is cut as much as its shift is.
+
+        Slopes that the first step misses, as where the squared hinge has no curvature, hold the score back from either.
+        """
+        added, own, first = self.added.copy(), (np.arange(self.rows.size), self.rows), alone.single[self.rows]
+        grown = np.divide(added[own], first, out=np.zeros_like(first), where=first != 0.0)
+        added[own] += np.clip(grown, -1.0, 0.0) * (alone.rescaled - alone.single)[self.rows]
+        return replace(self, added=added)
 
     def of_rows(self, alone: WithoutEach, positive: Bools) -> WithoutEach:
         """Shifts without each row, and the mean effect of a partner, with these steps."""
@@ -247,7 +258,7 @@ class MoreSteps:
 
 
 # Chosen on 10 drawn tables of 1,000 to 4,500 rows with rare columns: the steps of a row took 9 to 45 products.
-AT_ONCE = 16  # rows that are looked at together: where none of them was far, none after them was
+AT_ONCE = 16  # rows that are looked at together, at most: where none of them was far, hardly any after them was
 WORK, PRODUCTS = 3e9, 40  # multiplications for all rows, and products with the design for one
 
 
@@ -276,8 +287,8 @@ def _far_without(
     """
     reach = 0.5 * alone.impact * np.sqrt(alone.exposure * alone.exposure.max())
     doubtful = np.flatnonzero(reach > UNSETTLED * spread)
-    doubtful = doubtful[np.argsort(-reach[doubtful])][:most]
-    for part in blocks(doubtful.size, 1, AT_ONCE):
+    doubtful = doubtful[np.argsort(-np.abs(alone.single[doubtful]))][:most]  # what is far has moved far
+    for part in blocks(doubtful.size, max(problem.g.size, BLOCK_ENTRIES // AT_ONCE)):
         rows = doubtful[part]
         model = problem.local_model(rows)
         first = near.scores(model.slope_alone * model.B.T).T
