@@ -19,7 +19,7 @@ from foldless_studies.truth.regions import (
     suspects,
     text_of,
 )
-from foldless_studies.truth.run import TruthSettings, page, run
+from foldless_studies.truth.run import FIRST, TruthSettings, page, run
 from foldless_studies.truth.situations import FACTORS, Situation, fits
 
 ENOUGH = needed(len(regions()))
@@ -133,6 +133,29 @@ def test_a_run_finds_the_region_that_goes_wrong_and_names_no_other(wrong_in, tmp
     condemned = {each["region"] for each in run(TruthSettings(2000, 0), tmp_path)["condemned"]}
     assert bool(condemned) == bool(wrong_in)
     assert all(set(region_of(text)) & set(region) for text in condemned)
+
+
+def alarming(often, misses):
+    """Answers by tosses: false alarms `often` where an AUC is asked for and there is nothing to find, .05 elsewhere."""
+
+    def tossed(situation):
+        rng, levels = np.random.default_rng(situation.index), situation.levels
+        alarm = bool(rng.random() < (often if levels["question"] == "auc" else 0.05))
+        line = line_of(situation.index, situation.region, bool(rng.random() >= misses), levels)
+        return {**line, "alarm": alarm if levels["effect"] == "none" else None}
+
+    return tossed
+
+
+@pytest.mark.parametrize(("often", "misses", "found"), [(0.13, 0.1, True), (0.08, 0.18, False)])
+def test_a_fault_that_is_spread_thinly_is_found_and_what_is_claimed_is_none(
+    often, misses, found, tmp_path, monkeypatch
+):
+    """Alarms of .13 everywhere for the .08 claimed, nowhere more: the first region is followed for many rounds."""
+    monkeypatch.setattr("foldless_studies.truth.run.perform", alarming(often, misses))
+    condemned = {each["region"] for each in run(TruthSettings(2000, 0), tmp_path)["condemned"]}
+    assert (text_of(FIRST) in condemned) == found
+    assert found or not condemned
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path, monkeypatch):

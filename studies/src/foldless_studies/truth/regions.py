@@ -7,7 +7,8 @@ whenever one stops: it reaches 1/a with probability at most a. The same for fals
 
 Two kinds of regions are tested, each at half of the 5 %: every level and every pair of levels, on the situations drawn
 at large; and suspects of several levels, which looked bad in the rounds before, on situations drawn for them since.
-With R regions of a kind, and a = .025 / (2 R), some region is named wrongly in at most 5 % of runs.
+With R regions of a kind, and a = .025 / (2 R), some region is named wrongly in at most 5 % of runs; of the level of
+the suspects the first one has half.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ Line = dict[str, Any]
 HELD, ALARMS = 0.82, 0.08  # what is claimed of every region: at least, at most
 FAMILY_WISE = 0.05
 LEAST = 200  # answers without a caution that a region needs to be judged
+GIVEN_UP = -3.0  # evidence below which a region is left: about that of 5 % of alarms in LEAST answers
 DEEPEST, WIDTH, FEWEST = 5, 30, 6  # levels of a suspect, regions that the search goes on with, answers of a region
 
 
@@ -59,6 +61,10 @@ class Figures:
     def condemned(self, count: int) -> bool:
         """Whether the claim is refuted, with `count` regions looked at."""
         return self.answers >= LEAST and self.evidence > needed(count)
+
+    def undecided(self, count: int) -> bool:
+        """Whether more situations are worth their while: not condemned, and not known to be harmless either."""
+        return self.answers < LEAST or (self.evidence > GIVEN_UP and not self.condemned(count))
 
     @property
     def evidence(self) -> float:
@@ -106,14 +112,11 @@ class Ledger:
         return mine if "question" in dict(region) else mine & self.main
 
     def evidence(self, mine: Any) -> tuple[float, float]:
-        """Logarithms of the stakes against both claims, of some of the answers."""
+        """Logarithms of the stakes against both claims, of some of the answers; of none, minus infinity."""
         held, alarm = (each[mine & ~np.isnan(each)] == 1 for each in (self.held, self.alarm))
-        return log_stake(held, HELD), log_stake(~alarm, 1 - ALARMS)
-
-    def suspicion(self, mine: Any) -> float:
-        """The evidence against the claims that some of the answers tell of."""
-        told = [not np.isnan(each[mine]).all() for each in (self.held, self.alarm)]
-        return max((stake for stake, tells in zip(self.evidence(mine), told, strict=True) if tells), default=-np.inf)
+        told = ((held, HELD), (~alarm, 1 - ALARMS))
+        low, loud = (log_stake(right, claim) if right.size else -np.inf for right, claim in told)
+        return low, loud
 
     @cached_property
     def wrong(self) -> Any:
@@ -177,7 +180,7 @@ def suspects(ledger: Ledger, count: int) -> list[Region]:
             if one[0] not in dict(region)
         }
         counted = {r: mine if "question" in dict(r) else mine & ledger.main for r, mine in deeper.items()}
-        judged = {r: (ledger.suspicion(mine), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
+        judged = {r: (max(ledger.evidence(mine)), mine) for r, mine in counted.items() if mine.sum() >= FEWEST}
         worst = sorted(judged, key=lambda region: -judged[region][0])[:WIDTH]
         found |= {region: (judged[region][0] - depth, judged[region][1]) for region in worst}
         front = {region: deeper[region] for region in worst}
@@ -193,5 +196,4 @@ def _to_the_point(region: Region, ledger: Ledger) -> Region:
     """The same region, where there is nothing to find, if false alarms are what speaks against it."""
     mine = ledger.among(region)
     low, loud = ledger.evidence(mine)
-    silent = low >= loud or np.isnan(ledger.alarm[mine]).all()
-    return region if silent or "effect" in dict(region) else (*region, ("effect", "none"))
+    return region if low >= loud or "effect" in dict(region) else (*region, ("effect", "none"))

@@ -1,4 +1,8 @@
-"""The run: rounds of situations, half of each drawn at large and half for regions that look bad; the report."""
+"""The run: rounds of situations, half of each drawn at large and half for regions that look bad; the report.
+
+The first region that is looked at is always the same, and is drawn until its claim is decided: noise that is taken for
+signal is the worst that can happen, and a fault that does so a little everywhere stands out nowhere.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +33,13 @@ from foldless_studies.truth.regions import (
     suspects,
     text_of,
 )
-from foldless_studies.truth.situations import FACTORS, Situation
+from foldless_studies.truth.situations import FACTORS, Region, Situation
 
 ROUNDS = 20
 SHOWN = 25
 DRAWS = 50  # situations for each suspect of a round
+FIRST: Region = (("question", "auc"), ("effect", "none"))
+HALF = 2  # of the level of all suspects: the first one has it, the others share the rest
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,23 @@ def _sizes(situations: int) -> list[int]:
 
 def _round(seed: int, size: int, first: int, lines: list[Line]) -> list[Situation]:
     """The first round is drawn at large; of each later one, half."""
-    found = suspects(Ledger.of(lines), _most_suspects(size)) if lines else []
+    found = _looked_at(Ledger.of(lines), _most_suspects(size)) if lines else []
     chosen = [region for region in found for _ in range(size // 2 // len(found))]
     return [Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size)]
 
 
+def _looked_at(ledger: Ledger, most: int) -> list[Region]:
+    """The first region until it is decided, then the suspects."""
+    return [FIRST] if figures_of(FIRST, ledger, text_of(FIRST)).undecided(HALF) else suspects(ledger, most)
+
+
 def _most_suspects(size: int) -> int:
     return max(1, size // 2 // DRAWS)
+
+
+def _share(region: Region, most: int) -> int:
+    """Among how many suspects their level would be shared, for each to have what this one has."""
+    return HALF if region == FIRST else HALF * (ROUNDS - 1) * most
 
 
 # ---- The report.
@@ -96,12 +112,12 @@ def summarized(lines: list[Line]) -> dict[str, Any]:
     """The figures of the run, its worst regions first."""
     ledger, everywhere = Ledger.of(lines), regions()
     suspected = dict.fromkeys(line["task"].partition(":")[2] for line in lines if not line["task"].endswith(":"))
-    most = (ROUNDS - 1) * _most_suspects(len(lines) // ROUNDS)
+    most = _most_suspects(len(lines) // ROUNDS)
     at_large = sorted((figures_of(region, ledger) for region in everywhere), key=lambda each: -each.evidence)
     looked_at = [figures_of(region_of(text), ledger, text) for text in suspected]
     looked_at.sort(key=lambda each: -each.evidence)
     condemned = [each for each in at_large if each.condemned(len(everywhere))]
-    condemned += [each for each in looked_at if each.condemned(most)]
+    condemned += [each for each in looked_at if each.condemned(_share(each.region, most))]
     drawn = [line for line in lines if line["task"].endswith(":")]
     answered = [line for line in drawn if "held" in line]
     return {
@@ -113,7 +129,7 @@ def summarized(lines: list[Line]) -> dict[str, Any]:
         "all": _overall(answered, doubted=False),
         "with_caution": _overall(answered, doubted=True),
         "regions": len(everywhere),
-        "suspects": most,
+        "suspects": (ROUNDS - 1) * most,
         "condemned": [_named(each) for each in condemned],
         "worst": [_named(each) for each in at_large if each.answers >= LEAST][:SHOWN],
         "suspected": [_named(each) for each in looked_at[:SHOWN]],
@@ -128,10 +144,10 @@ def _overall(lines: list[Line], doubted: bool) -> dict[str, Any]:
 
 
 def _shares(lines: list[Line]) -> dict[str, float | None]:
-    return {name: _share([line[name] for line in lines if line[name] is not None]) for name in ("held", "alarm")}
+    return {name: _share_of([line[name] for line in lines if line[name] is not None]) for name in ("held", "alarm")}
 
 
-def _share(values: list[bool]) -> float | None:
+def _share_of(values: list[bool]) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
@@ -149,7 +165,7 @@ def _named(each: Figures) -> dict[str, Any]:
         "region": text_of(each.region),
         "answers": each.answers,
         **{name: None if np.isnan(value) else round(value, 4) for name, value in shares.items()},
-        "evidence": round(each.evidence, 2),
+        "evidence": round(each.evidence, 2) if np.isfinite(each.evidence) else None,
         "example": each.example,
     }
 
@@ -162,7 +178,8 @@ Counted are answers without a caution of their own: those to the situation's own
 question, all answers to it. A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} %
 hold the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
 ({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
-line here. Suspects are regions that looked bad in the rounds before. An example is run again with
+line here. Suspects are regions that looked bad in the rounds before; the first of all is noise that is asked for its
+AUC, drawn until it is condemned or looks harmless. An example is run again with
 `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
 
 
@@ -189,8 +206,8 @@ def _counted(summary: dict[str, Any]) -> str:
         f"{summary['situations']} situations, {summary['at_large']} of them drawn at large: {summary['refused']} "
         f"refused in words, {len(summary['crashed'])} crashed, {summary['cautions']} of {answered} answered with "
         f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. One of {summary['regions']} regions "
-        f"is condemned with an evidence above {needed(summary['regions']):.1f}, one of up to {summary['suspects']} "
-        f"suspects above {needed(summary['suspects']):.1f}."
+        f"is condemned with an evidence above {needed(summary['regions']):.1f}, the first suspect above "
+        f"{needed(HALF):.1f}, one of up to {summary['suspects']} others above {needed(HALF * summary['suspects']):.1f}."
     )
 
 
