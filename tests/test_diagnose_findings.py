@@ -48,6 +48,16 @@ def test_variance_ratio():
     assert scores.variance_ratio(np.ones((5, 2)), a[:5] @ np.ones((1, 2))) == (1.0, 0.0)
 
 
+@pytest.mark.parametrize("unit", [1e-113, 1e-60, 1e140])
+def test_variance_ratio_in_any_unit(unit):
+    """Probabilities of naive Bayes can be as small: the square of a variance is then 0."""
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((30, 1)), 2 * rng.standard_normal((20, 1))
+    assert scores.variance_ratio(unit * a, unit * b) == pytest.approx(scores.variance_ratio(a, b))
+    ratio, _ = scores.variance_ratio(1e-113 * a, 1e140 * b)
+    assert 0 < ratio < 1 / ratio < np.inf
+
+
 def test_an_outlier_that_moves_the_answer_is_named():
     """Planted rows far on the wrong side; the figure is the AUC of the remaining pairs."""
     X, y = data(0, N=40, shift=5.0)
