@@ -154,7 +154,7 @@ PAGES: tuple[Page, ...] = (
         ("auc", "refit", "compare", "classes", "search", "measures", "permutation", "findings"),
         "Where the answers miss the truth",
         "The fuzzer for truth.",
-        ("truth", "--situations", "20000", "--seed", "4"),
+        ("truth", "--situations", "20000", "--seed", "5"),
         options=("--jobs", "2"),
         alone=True,
         long=True,
