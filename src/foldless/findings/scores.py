@@ -23,7 +23,7 @@ from foldless.results.auc import AUCPosterior
 WRONG_WAY = 3.0  # standard errors below chance
 IQR_OF_NORMAL, QUARTERS = 1.349, np.array([0.25, 0.5, 0.75])
 RATIO, RATIO_ERRORS = 2.0, 3.3  # a variance ratio worth mentioning, and its least number of standard errors (log scale)
-FARTHEST = 700.0  # logarithm of a ratio beyond which the ratio, or its inverse, is no number
+LARGEST_LOG = 700.0  # logarithm of a ratio beyond which the ratio, or its inverse, is no number
 FAR, FAR_SMALL = 5.0, 8.0  # an outlier is FAR (1 + FAR_SMALL / n) robust standard deviations from its class
 MOVED = 0.5  # change of the AUC that matters, in posterior standard deviations
 AGREED, SIGNAL = 0.7, 0.46  # correlation of refits: below, the answer is likely too low; mostly training noise
@@ -185,7 +185,7 @@ def variance_ratio(positive: Floats, negative: Floats) -> tuple[float, float]:
         variance += float((squares / level).var(ddof=1)) / len(rows)  # the square of a level may be 0
     if variance <= 0:
         return 1.0, 0.0
-    apart = np.clip(logs[0] - logs[1], -FARTHEST, FARTHEST)
+    apart = np.clip(logs[0] - logs[1], -LARGEST_LOG, LARGEST_LOG)
     return float(np.exp(apart)), float(abs(apart) / np.sqrt(variance))
 
 

@@ -100,7 +100,7 @@ def _most_suspects(size: int) -> int:
     return max(1, size // 2 // DRAWS)
 
 
-def _share(region: Region, most: int) -> int:
+def _count_for(region: Region, most: int) -> int:
     """Among how many suspects their level would be shared, for each to have what this one has."""
     return HALF if region == FIRST else HALF * (ROUNDS - 1) * most
 
@@ -117,7 +117,7 @@ def summarized(lines: list[Line]) -> dict[str, Any]:
     looked_at = [figures_of(region_of(text), ledger, text) for text in suspected]
     looked_at.sort(key=lambda each: -each.evidence)
     condemned = [each for each in at_large if each.condemned(len(everywhere))]
-    condemned += [each for each in looked_at if each.condemned(_share(each.region, most))]
+    condemned += [each for each in looked_at if each.condemned(_count_for(each.region, most))]
     drawn = [line for line in lines if line["task"].endswith(":")]
     answered = [line for line in drawn if "held" in line]
     return {
@@ -144,10 +144,10 @@ def _overall(lines: list[Line], doubted: bool) -> dict[str, Any]:
 
 
 def _shares(lines: list[Line]) -> dict[str, float | None]:
-    return {name: _share_of([line[name] for line in lines if line[name] is not None]) for name in ("held", "alarm")}
+    return {name: _share([line[name] for line in lines if line[name] is not None]) for name in ("held", "alarm")}
 
 
-def _share_of(values: list[bool]) -> float | None:
+def _share(values: list[bool]) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
