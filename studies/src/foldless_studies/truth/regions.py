@@ -8,7 +8,7 @@ whenever one stops: it reaches 1/a with probability at most a. The same for fals
 Two kinds of regions are tested, each at half of the 5 %: every level and every pair of levels, on the situations drawn
 at large; and suspects of several levels, which looked bad in the rounds before, on situations drawn for them since.
 With R regions of a kind, and a = .025 / (2 R), some region is named wrongly in at most 5 % of runs; of the level of
-the suspects the first one has half.
+the suspects the first ones have half.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The run: rounds of situations, half of each drawn at large and half for regions that look bad; the report.
 
-The first region that is looked at is always the same, and is drawn until its claim is decided: noise that is taken for
-signal is the worst that can happen, and a fault that does so a little everywhere stands out nowhere.
+The first regions that are looked at are always the same, and are drawn until their claims are decided. Noise that is
+taken for signal is the worst that can happen, and a fault that does so a little everywhere stands out nowhere. The
+others are where faults of earlier versions did most harm: too narrow for chance to lead there soon.
 """
 
 from __future__ import annotations
@@ -38,8 +39,18 @@ from foldless_studies.truth.situations import FACTORS, Region, Situation
 ROUNDS = 20
 SHOWN = 25
 DRAWS = 50  # situations for each suspect of a round
-FIRST: Region = (("question", "auc"), ("effect", "none"))
-HALF = 2  # of the level of all suspects: the first one has it, the others share the rest
+FIRST = (
+    region_of("question=auc;effect=none"),
+    region_of(  # training noise was forgotten
+        "question=auc;rows=41-80;columns=31-200;share=10-30 %;effect=strong;family=ridge;"
+        "cells=normal;structure=independent;strength=weak penalty;pipeline=plain"
+    ),
+    region_of(  # the scaler was kept as fitted to all rows
+        "question=auc;rows=41-80;columns=201-2000;effect=very strong;family=logistic;cells=spikes;"
+        "structure=blocks;strength=medium penalty;pipeline=scaler"
+    ),
+)
+HALF = 2  # of the level of all suspects: the first ones have it, the others share the rest
 
 
 @dataclass(frozen=True)
@@ -92,8 +103,10 @@ def _round(seed: int, size: int, first: int, lines: list[Line]) -> list[Situatio
 
 
 def _looked_at(ledger: Ledger, most: int) -> list[Region]:
-    """The first region until it is decided, then the suspects."""
-    return [FIRST] if figures_of(FIRST, ledger, text_of(FIRST)).undecided(HALF) else suspects(ledger, most)
+    """The first regions until they are decided, then the suspects."""
+    among = HALF * len(FIRST)
+    open_ones = [region for region in FIRST if figures_of(region, ledger, text_of(region)).undecided(among)]
+    return open_ones or suspects(ledger, most)
 
 
 def _most_suspects(size: int) -> int:
@@ -102,7 +115,7 @@ def _most_suspects(size: int) -> int:
 
 def _count_for(region: Region, most: int) -> int:
     """Among how many suspects their level would be shared, for each to have what this one has."""
-    return HALF if region == FIRST else HALF * (ROUNDS - 1) * most
+    return HALF * (len(FIRST) if region in FIRST else (ROUNDS - 1) * most)
 
 
 # ---- The report.
@@ -178,9 +191,9 @@ Counted are answers without a caution of their own: those to the situation's own
 question, all answers to it. A region is condemned if it has at least {LEAST} of them, and fewer than {100 * HELD:.0f} %
 hold the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
 ({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
-line here. Suspects are regions that looked bad in the rounds before; the first of all is noise that is asked for its
-AUC, drawn until it is condemned or looks harmless. An example is run again with
-`python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
+line here. Suspects are regions that looked bad in the rounds before; the first of all are noise that is asked for its
+AUC and {len(FIRST) - 1} regions where earlier versions were wrong, each drawn until it is condemned or looks harmless.
+An example is run again with `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
 
 
 def page(summary: dict[str, Any]) -> Page:
@@ -206,8 +219,9 @@ def _counted(summary: dict[str, Any]) -> str:
         f"{summary['situations']} situations, {summary['at_large']} of them drawn at large: {summary['refused']} "
         f"refused in words, {len(summary['crashed'])} crashed, {summary['cautions']} of {answered} answered with "
         f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. One of {summary['regions']} regions "
-        f"is condemned with an evidence above {needed(summary['regions']):.1f}, the first suspect above "
-        f"{needed(HALF):.1f}, one of up to {summary['suspects']} others above {needed(HALF * summary['suspects']):.1f}."
+        f"is condemned with an evidence above {needed(summary['regions']):.1f}, the first suspects above "
+        f"{needed(HALF * len(FIRST)):.1f}, one of up to {summary['suspects']} others above "
+        f"{needed(HALF * summary['suspects']):.1f}."
     )
 
 
