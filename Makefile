@@ -35,9 +35,9 @@ bench: $(STAMP)
 fuzz: $(STAMP)
 	cd tests && $(CURDIR)/$(BIN)/python -m fuzz
 
-# Situations whose truth is known, 20,000 of them; where answers miss it beyond chance. Resumable: run it again.
+# results/truth.md: 20,000 situations whose truth is known, and where answers miss it beyond chance. Resumable.
 truth: $(STAMP)
-	$(BIN)/foldless benchmark truth --situations 20000 --jobs 2 --resume --out out/truth
+	$(BIN)/python -m foldless_studies.evidence truth
 
 # Every page of results/ whose answers have changed, truth.md apart; needs FOLDLESS_DATA. Resumable: run it again.
 evidence: $(STAMP)

@@ -10,17 +10,22 @@ import re
 import subprocess
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis as LDA
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 import foldless as fl
+import foldless_studies
 
 CLOSE = 2e-4  # answers this close are the same: other versions of the libraries round differently
 BEGIN = "Made at commit"
@@ -32,21 +37,38 @@ def _rows(N: int, P: int, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
     return rng.standard_normal((N, P)) + 0.7 * (np.arange(P) % classes == y[:, None]), y
 
 
+def _rare(N: int, P: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that few rows hold, one row in eight positive, hardly any signal."""
+    rng = np.random.default_rng([N, P])
+    y = (np.arange(N) % 8 == 0).astype(int)
+    return np.maximum(rng.standard_normal((N, P)) + 0.2 * y[:, None] - 1.6, 0), y
+
+
 def _logistic(C: float = 1.0) -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(C=C, tol=1e-10, max_iter=10_000))
 
 
+def _fitted(model: Any, table: tuple[np.ndarray, np.ndarray], **options: Any) -> Any:
+    return fl.analyse(model.fit(*table), *table, **options)
+
+
 def _auc() -> tuple[float, ...]:
-    found = [fl.auc_posterior(_logistic(C).fit(X, y), X, y) for C in (0.01, 1, 100) for X, y in [_rows(60, 8)]]
-    X, y = _rows(40, 90)
-    found.append(fl.auc_posterior(RidgeClassifier().fit(X, y), X, y))
-    return tuple(end for post in found for end in post.interval(0.9))
+    """Few rows and many, wide tables, every family with a closed form, rare columns, groups, rates."""
+    small, wide, rare = _rows(60, 8), _rows(40, 90), _rare(96, 12)
+    found = [_fitted(_logistic(C), small) for C in (0.01, 1, 100)]
+    found += [_fitted(RidgeClassifier(), wide), _fitted(_logistic(100), _rows(80, 40)), _fitted(_logistic(), rare)]
+    found += [_fitted(LinearSVC(random_state=0), small), _fitted(LDA(solver="lsqr", shrinkage=0.3), small)]
+    found += [_fitted(_logistic(100), _rare(600, 20)), _fitted(_logistic(), _rows(3000, 5))]
+    found += [_fitted(_logistic(), small, groups=np.arange(60) // 3)]
+    posts: list[Any] = [a.auc for a in found]
+    posts += [rate for a in (found[1], found[5]) for rate in (a.error().sensitivity, a.error().specificity)]
+    curves = [end for a in (found[1], found[5]) for end in a.roc.band([0.1, 0.5], 0.9)]
+    return tuple(float(end) for ends in (*(post.interval(0.9) for post in posts), *curves) for end in ends)
 
 
 def _in_sample() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    post = fl.auc_posterior(_logistic().fit(X, y), X, y, method="in-sample")
-    return post.mean, post.sd
+    a = _fitted(_logistic(), _rows(60, 8), method="in-sample")
+    return a.auc.mean, a.auc.sd
 
 
 def _scores() -> tuple[float, ...]:
@@ -55,26 +77,30 @@ def _scores() -> tuple[float, ...]:
 
 
 def _refit() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    model = make_pipeline(StandardScaler(), SelectKBest(k=3), LogisticRegression(tol=1e-10))
-    return tuple(fl.auc_posterior(model.fit(X, y), X, y).interval(0.9))
+    """Selected columns, L1, a hinge, a classifier without a formula."""
+    small, scaled = _rows(60, 8), partial(make_pipeline, StandardScaler())
+    models = [scaled(SelectKBest(k=3), LogisticRegression(tol=1e-10)), scaled(SVC(kernel="linear"))]
+    models += [scaled(LogisticRegression(C=0.1, l1_ratio=1.0, solver="liblinear", tol=1e-10))]
+    models += [GaussianNB()]
+    return tuple(end for model in models for end in _fitted(model, small, method="refit").auc.interval(0.9))
 
 
 def _compare() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    found = fl.compare(_logistic(0.01).fit(X, y), _logistic(10.0).fit(X, y), X, y)
-    return found.prob_a_better, *found.difference.interval(0.9)
+    """Two penalties of one model, in closed form; a selection against all columns, by refits."""
+    small, every = _rows(60, 8), _logistic()
+    few = make_pipeline(SelectKBest(k=3), LogisticRegression(tol=1e-10))
+    found = [fl.compare(_logistic(0.01).fit(*small), _logistic(10.0).fit(*small), *small)]
+    found += [fl.compare(few.fit(*small), every.fit(*small), *small)]
+    return tuple(x for each in found for x in (each.prob_a_better, *each.difference.interval(0.9)))
 
 
 def _classes() -> tuple[float, ...]:
-    X, y = _rows(60, 6, classes=3)
-    a = fl.analyse(_logistic().fit(X, y), X, y)
-    return a.auc.mean, a.auc.sd, a.accuracy.mean
+    found = [_fitted(model, _rows(60, 6, classes=3)) for model in (_logistic(), RidgeClassifier())]
+    return tuple(x for a in found for x in (a.auc.mean, a.auc.sd, a.accuracy.mean))
 
 
 def _search() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    found = fl.FoldlessSearch(_logistic(), {"logisticregression__C": [0.01, 0.1, 1.0, 10.0]}).fit(X, y)
+    found = fl.FoldlessSearch(_logistic(), {"logisticregression__C": [0.01, 0.1, 1.0, 10.0]}).fit(*_rows(60, 8))
     return found.best_score_, *found.posterior_.interval(0.9)
 
 
@@ -85,10 +111,21 @@ def _permutation() -> tuple[float, ...]:
 
 
 def _measures() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    a = fl.analyse(_logistic().fit(X, y), X, y)
-    measures = a.calibration.slope, a.calibration.intercept, a.brier, a.average_precision, a.net_benefit([0.3])
-    return tuple(float(np.squeeze(end)) for each in measures for end in each.interval(0.9))
+    """Of probabilities, in closed form and by refits."""
+    lasso = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, l1_ratio=1.0, solver="liblinear", tol=1e-10))
+    found = [_fitted(_logistic(), _rows(60, 8)), _fitted(_logistic(100), _rare(96, 12)), _fitted(lasso, _rows(60, 8))]
+    each = [
+        measure
+        for a in found
+        for measure in (
+            a.calibration.slope,
+            a.calibration.intercept,
+            a.brier,
+            a.average_precision,
+            a.net_benefit([0.3]),
+        )
+    ]
+    return tuple(float(np.squeeze(end)) for measure in each for end in measure.interval(0.9))
 
 
 def _plan() -> tuple[float, ...]:
@@ -98,10 +135,14 @@ def _plan() -> tuple[float, ...]:
 
 
 def _findings() -> tuple[float, ...]:
-    X, y = _rows(60, 8)
-    twice = np.repeat(np.arange(30), 2)
-    found = (fl.diagnose(_logistic().fit(X[r], y[r]), X[r], y[r]) for r in (np.arange(60), twice))
-    return tuple(float(len(each.flagged)) for each in found)
+    """Which findings there are, as a number each: clean rows, copies, few rows, a leak, an outlier."""
+    (X, y), twice = _rows(60, 8), np.repeat(np.arange(30), 2)
+    leak, few = np.column_stack([X, y + 1e-3 * X[:, 0]]), np.r_[np.arange(0, 60, 2), 1:8:2]
+    tables = [(X, y), (X[twice], y[twice]), (X[few], y[few]), (leak, y)]
+    found = [fl.diagnose(_logistic().fit(*table), *table) for table in tables]
+    far = X * np.where(np.arange(60) == 7, 1e3, 1.0)[:, None]
+    found.append(fl.diagnose(_logistic().fit(far, y), far, y))
+    return tuple(float(crc32(" ".join(each.flagged).encode()) % 1_000) for each in found)
 
 
 QUESTIONS: dict[str, Callable[[], tuple[float, ...]]] = {
@@ -136,9 +177,16 @@ def stamp(questions: Sequence[str], root: Path) -> str:
 
 
 def commit(root: Path) -> str:
-    """Of the checkout; with a plus where files of the package have been changed since."""
+    """Of the checkout that a folder is in; with a plus where its code has been changed since."""
     head = _git(root, "rev-parse", "--short", "HEAD")
-    return head + "+" * bool(_git(root, "status", "--porcelain", "--", "src")) if head else f"of {fl.__version__}"
+    edited = bool(_git(root, "status", "--porcelain", "--", ":/src", ":/studies"))
+    return head + "+" * edited if head else f"of {fl.__version__}"
+
+
+def code() -> int:
+    """A number that is another one when any line of the library or of the studies is."""
+    files = [each for package in (fl, foldless_studies) for each in sorted(Path(package.__path__[0]).rglob("*.py"))]
+    return crc32(b"".join(each.read_bytes() for each in files))
 
 
 def _git(root: Path, *words: str) -> str:
