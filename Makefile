@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 # Small matrices: one BLAS thread per test process is faster than many that fight.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo paper test slow lint bench fuzz truth evidence docs kills compat package audit clean
+.PHONY: demo paper test slow lint bench fuzz truth evidence docs kills planted compat package audit clean
 
 demo: $(STAMP)
 	$(BIN)/foldless demo
@@ -46,6 +46,10 @@ evidence: $(STAMP)
 # Thirty kills at random moments; what is left after resuming must be what an undisturbed run gives, byte by byte.
 kills: $(STAMP)
 	$(BIN)/python tests/kills.py --kills 30
+
+# Three faults planted in the library, each to be found by a run of the fuzzer for truth; half an hour.
+planted: $(STAMP)
+	$(BIN)/python tests/planted.py
 
 # The tests with the lowest versions that pyproject.toml allows; PYTHON=python3.13 VERSIONS=newest for the other end.
 VERSIONS ?= lowest

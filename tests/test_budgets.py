@@ -40,8 +40,8 @@ BUDGETS = {
     # permutation tests and tuning against folds; refits of any classifier against folds; the validation as a picture;
     # the paper's experiments, memory and speed among the pages of one command; categories, forests, four measures of
     # probabilities and more among the situations that the fuzzer for truth draws, and a search for where it looks;
-    # clusters on one machine, which lived in the package; rivals of several kinds; noise looked at first; wider questions of stamps,
-    # a picture by classifier and rows
+    # clusters on one machine, which lived in the package; rivals of several kinds; noise looked at first; wider
+    # questions of stamps, a picture by classifier and rows; bias, weights and mixed columns in the fuzzer for truth
     "studies lines": 9_900,
     # An analysis is two of them, its steps and its questions, and a scaler two: scales, and what they do to scores.
     "files entered by auc_posterior": 28,

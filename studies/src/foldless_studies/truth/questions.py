@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 import foldless as fl
@@ -22,6 +23,7 @@ EDGE, AUC_EDGE = 0.005, 0.001
 NEAR = 1e-6  # numbers that are no estimates, as the net benefit of treating everyone, are equal to rounding
 THRESHOLD = 0.2  # of the net benefit
 KNOWN = 0.1  # standard error of a truth, in widths of the interval, up to which it is one
+TINY = float(np.finfo(float).tiny)
 FARTHEST = 25.0  # log odds beyond which the library takes a row for certain
 STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 1_200, 40_000, 500_000
@@ -47,6 +49,7 @@ class Asked:
     truth: float
     alarm: bool | None
     doubts: tuple[str, ...] = ()
+    mean: float = float("nan")
 
 
 def perform(situation: Situation) -> dict[str, Any]:
@@ -68,6 +71,8 @@ def _outcome(asked: Asked) -> dict[str, Any]:
     figures = {name: runs.short(getattr(asked, name)) for name in ("low", "high", "truth")}
     if np.isnan(asked.truth):
         figures = dict.fromkeys(figures)
+    off = (asked.mean - asked.truth) / (asked.high - asked.low or 1.0)
+    figures["bias"] = None if np.isnan(off) else runs.short(off)
     held = None if np.isnan(asked.truth) else bool(asked.low <= asked.truth <= asked.high)
     return {**figures, "held": held, "alarm": asked.alarm}
 
@@ -108,7 +113,8 @@ def pipeline_of(levels: Levels, p: int) -> Any:
         steps += [StandardScaler(), PCA(5)]
     if levels["family"] == "kbest" and p > KBEST and levels["pipeline"] != "pca":
         steps.append(SelectKBest(k=KBEST))
-    return make_pipeline(*steps, _classifier(levels["family"], STRENGTHS[levels["strength"]]))
+    last = _classifier(levels["family"], STRENGTHS[levels["strength"]])
+    return make_pipeline(*steps, last.set_params(class_weight="balanced") if levels["weights"] == "balanced" else last)
 
 
 def _classifier(family: str, C: float) -> Any:
@@ -177,16 +183,15 @@ def _is_noise(data: Data) -> bool:
 # ---- The questions.
 
 
-def _doubts(*analyses: fl.Analysis) -> tuple[str, ...]:
+def _doubts(a: fl.Analysis) -> tuple[str, ...]:
     """The findings that make a verdict other than "trust"."""
-    found = [finding.name for a in analyses if a.verdict != "trust" for finding in a.findings if finding.level > 0]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(finding.name for finding in a.findings if finding.level > 0))
 
 
 def _on_auc(post: fl.AUCPosterior, truth: float, doubts: tuple[str, ...], noise: bool) -> Asked:
     low, high = post.interval(LEVEL)
     high = 1.0 if high > 1 - AUC_EDGE else high
-    return Asked(low, high, truth, bool(low > 0.5) if noise else None, doubts)
+    return Asked(low, high, truth, bool(low > 0.5) if noise else None, doubts, post.mean)
 
 
 def _analysed(model: Any, data: Data) -> fl.Analysis:
@@ -215,32 +220,51 @@ def _auc(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
     return _on_auc(a.auc, truth, _doubts(a), _is_noise(data))
 
 
-def _error(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
-    post: Any = a.error()
-    low, high = post.sensitivity.interval(LEVEL)
+def _rate(name: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
+    post, right = (
+        getattr(a.error(), name),
+        scores[test.y == 1] > 0 if name == "sensitivity" else scores[test.y == 0] <= 0,
+    )
+    low, high = post.interval(LEVEL)
     low, high = 0.0 if low < EDGE else low, 1.0 if high > 1 - EDGE else high
-    return Asked(low, high, float(np.mean(scores[test.y == 1] > 0)), None, _doubts(a))
+    return Asked(low, high, float(np.mean(right)), None, _doubts(a), post.mean)
 
 
 def _risk(measure: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
     """A measure of probabilities, at the share of positive rows that the sample has; all scores are log-odds."""
     asked: dict[str, Callable[[], Any]] = {
         "brier": lambda: a.brier,
+        "log loss": lambda: a.log_loss,
         "slope": lambda: a.calibration.slope,
+        "intercept": lambda: a.calibration.intercept,
         "precision": lambda: a.average_precision,
         "net benefit": lambda: a.net_benefit([THRESHOLD]),
     }
-    low, high = (float(np.squeeze(end)) for end in asked[measure]().interval(LEVEL))
+    post = asked[measure]()
+    low, high = (float(np.squeeze(end)) for end in post.interval(LEVEL))
     share = float(np.mean(data.y))
     weight = np.where(test.y == 1, share, 1 - share)
     truth = TRUE_RISKS[measure](test.y, scores, weight / weight.sum())
     if isinstance(truth, tuple):  # where hardly any row is on the wrong side, the truth itself is not known
         truth = truth[0] if truth[1] < KNOWN * (high - low) else float("nan")
-    return Asked(low - NEAR, high + NEAR, truth, None, _doubts(a))
+    return Asked(low - NEAR, high + NEAR, truth, None, _doubts(a), float(np.squeeze(post.mean)))
 
 
 def _brier(y: Labels, scores: Floats, weight: Floats) -> float:
     return float(weight @ (expit(scores) - y) ** 2)
+
+
+def _log_loss(y: Labels, scores: Floats, weight: Floats) -> float:
+    s = np.clip(scores, -FARTHEST, FARTHEST)
+    return float(weight @ np.logaddexp(0.0, np.where(y == 1, -s, s)))
+
+
+def _intercept(y: Labels, scores: Floats, weight: Floats) -> tuple[float, float]:
+    """What is to be added to the log odds for as many positive rows as there are, and its standard error."""
+    s = np.clip(scores, -FARTHEST, FARTHEST)
+    shift = float(brentq(lambda b: weight @ (expit(s + b) - y), -2 * FARTHEST, 2 * FARTHEST))
+    q = expit(s + shift)
+    return shift, float(np.linalg.norm(weight * (y - q))) / max(float(weight @ (q * (1 - q))), TINY)
 
 
 def _slope(y: Labels, scores: Floats, weight: Floats) -> tuple[float, float]:
@@ -270,14 +294,19 @@ def _net_benefit(y: Labels, scores: Floats, weight: Floats) -> float:
 
 TRUE_RISKS: dict[str, Callable[[Labels, Floats, Floats], Any]] = {
     "brier": _brier,
+    "log loss": _log_loss,
     "slope": _slope,
+    "intercept": _intercept,
     "precision": _precision,
     "net benefit": _net_benefit,
 }
 
 
 def _compare(model: Any, data: Data, test: Test) -> dict[str, Asked]:
-    """The same pipeline with something else in it, and what the analysis of the model says besides."""
+    """The same pipeline with something else in it, and what the analysis of the model says besides.
+
+    The comparison itself names no reasons for caution, so that none excuses it.
+    """
     levels = {**data.levels, **RIVALS[test.rng.integers(len(RIVALS))]}
     other = pipeline_of(levels, data.X.shape[1]).fit(data.X, data.y)
     both = [_analysed(each, data) for each in (model, other)]
@@ -285,7 +314,7 @@ def _compare(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     first, second = test.scores(model, other)
     truth = 0.0 if noise else test.auc(first) - test.auc(second)
     low, high = found["low"], found["high"]
-    asked = Asked(low, high, truth, bool(low > 0.0) if noise else None, _doubts(*both))
+    asked = Asked(low, high, truth, bool(low > 0.0) if noise else None, mean=found["difference"])
     return {"compare": asked, **_besides("compare", both[0], data, test, first)}
 
 
@@ -293,9 +322,8 @@ def _search(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     last, family = model.steps[-1][0], data.levels["family"]
     name, values = (f"{last}__alpha", 1 / CS) if family == "ridge" else (f"{last}__C", CS)
     search = fl.FoldlessSearch(model, {name: values.tolist()}).fit(data.X, data.y)
-    best = search.best_estimator_
-    doubts = _doubts(fl.analyse(best, data.X, data.y))
-    return {"search": _on_auc(search.posterior_, _truly(data, test, best), doubts, _is_noise(data))}
+    # A search names no reasons for caution, so that none excuses it.
+    return {"search": _on_auc(search.posterior_, _truly(data, test, search.best_estimator_), (), _is_noise(data))}
 
 
 def _permutation(model: Any, data: Data, test: Test) -> dict[str, Asked]:
@@ -319,7 +347,7 @@ def _classes(model: Any, data: Data, test: Test) -> dict[str, Asked]:
 
 READ: dict[str, Callable[[fl.Analysis, Data, Test, Floats], Asked]] = {
     "auc": _auc,
-    "error": _error,
+    **{rate: partial(_rate, rate) for rate in ("sensitivity", "specificity")},
     **{measure: partial(_risk, measure) for measure in RISKS},
 }
 OTHERS: dict[str, Callable[[Any, Data, Test], dict[str, Asked]]] = {

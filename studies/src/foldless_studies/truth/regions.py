@@ -54,6 +54,7 @@ class Figures:
     answers: int
     held: float  # share of intervals that hold the truth; NaN without any
     alarms: float  # share of false alarms where there is nothing to find
+    bias: float  # mean of (answer - truth), in widths of the interval
     low: float  # logarithm of the stake against "held at least"
     loud: float  # the same against "alarms at most"
     example: str  # a situation that went wrong
@@ -76,6 +77,12 @@ def needed(count: int) -> float:
     return float(np.log(4 * count / FAMILY_WISE))
 
 
+def smallest_condemned(count: int, claim: float, answers: int = LEAST) -> float:
+    """The smallest share of wrong answers of so many that condemns one of `count` regions."""
+    wrong = (k for k in range(answers + 1) if log_stake(np.arange(answers) >= k, claim) > needed(count))
+    return next(wrong, answers) / answers
+
+
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """The answers without a caution of their own, as arrays: the levels of each, what it was drawn for, how it went.
@@ -90,12 +97,14 @@ class Ledger:
     main: Any  # whether it answers the situation's own question
     held: Any  # 1, 0, or NaN where there was nothing to hold
     alarm: Any
+    bias: Any
 
     @classmethod
     def of(cls, lines: Sequence[Line]) -> Ledger:
         mine = [line for line in lines if "held" in line and not line["doubts"]]
         every = [(line, line["levels"]["question"], line) for line in mine]
         every += [(line, name, answer) for line in mine for name, answer in line["besides"].items()]
+        every = [each for each in every if (each[2]["held"], each[2]["alarm"]) != (None, None)]  # nothing to judge
         levels = {factor: np.array([line["levels"][factor] for line, _, _ in every]) for factor in FACTORS}
         return cls(
             np.array([line["task"] for line, _, _ in every]),
@@ -104,6 +113,7 @@ class Ledger:
             np.arange(len(every)) < len(mine),
             np.array([answer["held"] for _, _, answer in every], dtype=np.float64),
             np.array([answer["alarm"] for _, _, answer in every], dtype=np.float64),
+            np.array([answer["bias"] for _, _, answer in every], dtype=np.float64),
         )
 
     def among(self, region: Region) -> Any:
@@ -127,13 +137,14 @@ class Ledger:
 def figures_of(region: Region, ledger: Ledger, drawn_for: str = "") -> Figures:
     """The figures of a region, from situations drawn at large, or for a suspect."""
     mine = ledger.among(region) & (ledger.drawn_for == drawn_for)
-    held, alarms = (each[mine & ~np.isnan(each)] for each in (ledger.held, ledger.alarm))
+    held, alarms, bias = (each[mine & ~np.isnan(each)] for each in (ledger.held, ledger.alarm, ledger.bias))
     wrong = np.flatnonzero(mine & ledger.wrong)
     return Figures(
         region,
         int(mine.sum()),
         float(held.mean()) if held.size else float("nan"),
         float(alarms.mean()) if alarms.size else float("nan"),
+        float(bias.mean()) if bias.size else float("nan"),
         *ledger.evidence(mine),
         str(ledger.tasks[wrong[0]]) if wrong.size else "",
     )

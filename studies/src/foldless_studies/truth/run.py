@@ -8,6 +8,8 @@ others are where faults of earlier versions did most harm: too narrow for chance
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,10 +33,11 @@ from foldless_studies.truth.regions import (
     needed,
     region_of,
     regions,
+    smallest_condemned,
     suspects,
     text_of,
 )
-from foldless_studies.truth.situations import FACTORS, Region, Situation
+from foldless_studies.truth.situations import FACTORS, FEWEST, Region, Situation
 
 ROUNDS = 20
 SHOWN = 25
@@ -72,8 +75,9 @@ def run(
     team: runs.Team = runs.alone,
     resume: bool = False,
     progress: runs.Progress | None = None,
+    until_condemned: bool = False,
 ) -> dict[str, Any]:
-    """Do all rounds, write summary.json and summary.md; the summary.
+    """Do all rounds, or those up to the first that condemns a region; write summary.json and summary.md; the summary.
 
     What a round looks at depends on the rounds before it alone, so that a run that is stopped and resumed, or shared
     by many workers, gives the same situations.
@@ -85,6 +89,8 @@ def run(
     for number, size in enumerate(_sizes(settings.situations)):
         tasks += _round(settings.seed, size, len(tasks), lines)
         lines = runs.completed(tasks, perform, store, record, team=team, resume=resume or number > 0, progress=progress)
+        if until_condemned and summarized(lines)["condemned"]:
+            break
     summary = summarized(lines)
     store.write("summary.json", json.dumps({"settings": record, **summary}, indent=1) + "\n")
     store.write("summary.md", page(summary).markdown())
@@ -137,6 +143,8 @@ def summarized(lines: list[Line]) -> dict[str, Any]:
         "situations": len(lines),
         "at_large": len(drawn),
         "refused": sum("refused" in line for line in drawn),
+        "refusals": _refusals(drawn),
+        "judged": sum(each.answers >= LEAST for each in at_large),
         "crashed": [line["task"] + " " + line["crashed"] for line in lines if "crashed" in line],
         "cautions": sum(bool(line["doubts"]) for line in answered),
         "all": _overall(answered, doubted=False),
@@ -164,6 +172,12 @@ def _share(values: list[bool]) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
+def _refusals(lines: list[Line]) -> list[dict[str, Any]]:
+    """How often each refusal was met, by how it begins."""
+    said = Counter(re.split(r"\d|:|,", line["refused"])[0].strip() for line in lines if "refused" in line)
+    return [{"begins": text, "situations": count} for text, count in said.most_common(SHOWN)]
+
+
 def _by_doubt(lines: list[Line]) -> list[dict[str, Any]]:
     """How answers do that call for caution for one reason alone: whether the reason is one."""
     names = sorted({name for line in lines for name in line["doubts"]})
@@ -173,7 +187,7 @@ def _by_doubt(lines: list[Line]) -> list[dict[str, Any]]:
 
 
 def _named(each: Figures) -> dict[str, Any]:
-    shares = {"held": each.held, "alarm": each.alarms}
+    shares = {"held": each.held, "alarm": each.alarms, "bias": each.bias}
     return {
         "region": text_of(each.region),
         "answers": each.answers,
@@ -192,7 +206,8 @@ question, all answers to it. A region is condemned if it has at least {LEAST} of
 hold the truth or more than {100 * ALARMS:.0f} % are alarms, beyond what chance explains in any region of the run
 ({100 * FAMILY_WISE:.0f} %); evidence is the logarithm of the stake in `regions.py`, which must exceed that of the last
 line here. Suspects are regions that looked bad in the rounds before; the first of all are noise that is asked for its
-AUC and {len(FIRST) - 1} regions where earlier versions were wrong, each drawn until it is condemned or looks harmless.
+AUC and {len(FIRST) - 1} regions where earlier versions were wrong, each drawn until it is condemned or
+looks harmless. Bias: mean of (answer - truth), in widths of the interval. Every class has at least {FEWEST} rows.
 An example is run again with `python -m foldless_studies.truth.show 'EXAMPLE' --seed SEED`."""
 
 
@@ -205,6 +220,7 @@ def page(summary: dict[str, Any]) -> Page:
         "Suspects that look worst, of situations drawn for them": "suspected",
         "By question": "questions",
         "Cautions: answers with one reason for caution alone": "doubts",
+        "Refused in words": "refusals",
     }
     for title, name in parts.items():
         blocks += [Heading(title), _table(summary[name])]
@@ -215,11 +231,14 @@ def page(summary: dict[str, Any]) -> Page:
 def _counted(summary: dict[str, Any]) -> str:
     answered = summary["at_large"] - summary["refused"]
     plain, doubted = summary["all"], summary["with_caution"]
+    missed, alarms = (smallest_condemned(summary["regions"], claim) for claim in (HELD, 1 - ALARMS))
     return (
         f"{summary['situations']} situations, {summary['at_large']} of them drawn at large: {summary['refused']} "
         f"refused in words, {len(summary['crashed'])} crashed, {summary['cautions']} of {answered} answered with "
-        f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. One of {summary['regions']} regions "
-        f"is condemned with an evidence above {needed(summary['regions']):.1f}, the first suspects above "
+        f"caution. Without caution {_said(plain)}; with caution {_said(doubted)}. Of {summary['regions']} regions "
+        f"{summary['judged']} have {LEAST} answers; one with just as many is condemned where {1 - missed:.0%} hold the "
+        f"truth or {alarms:.0%} are alarms, and one with more nearer to the claims. A region at large is condemned "
+        f"with an evidence above {needed(summary['regions']):.1f}, the first suspects above "
         f"{needed(HALF * len(FIRST)):.1f}, one of up to {summary['suspects']} others above "
         f"{needed(HALF * summary['suspects']):.1f}."
     )

@@ -17,9 +17,10 @@ ROWS = {"10-20": (10, 20), "21-40": (21, 40), "41-80": (41, 80), "81-200": (81, 
 ROWS |= {"1001-5000": (1001, 5000)}
 COLUMNS = {"1-5": (1, 5), "6-30": (6, 30), "31-200": (31, 200), "201-2000": (201, 2000), "2001-5000": (2001, 5000)}
 SHARES = {"2-10 %": (0.02, 0.1), "10-30 %": (0.1, 0.3), "30-50 %": (0.3, 0.5)}
-CELLS = ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded", "categories")
+CELLS = ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes", "rounded", "categories", "mixed")
 LINEAR = ("logistic", "ridge", "svm", "lda")
-RISKS = ("brier", "slope", "precision", "net benefit")  # what `validate` says of probabilities
+RISKS = ("brier", "log loss", "slope", "intercept", "precision", "net benefit")  # what `validate` says of probabilities
+AUCS = ("auc", "auc", "auc")
 FACTORS: dict[str, tuple[str, ...]] = {
     "rows": (*ROWS, "21-40", "41-80", "81-200"),
     "columns": (*COLUMNS, "31-200", "201-2000"),
@@ -29,10 +30,13 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "family": (*LINEAR, *LINEAR, *LINEAR[:1] * 2, "l1", "kbest", "elastic net", "hinge", "forest", "bayes"),
     "strength": ("no penalty", "weak penalty", "medium penalty", "strong penalty"),
     "pipeline": ("scaler", "scaler", "scaler", "plain", "minmax", "pca"),
-    "question": ("auc", "auc", "auc", "error", "compare", "search", *RISKS, "permutation", "classes"),
+    "weights": ("equal", "equal", "equal", "equal", "balanced"),
+    # Few situations suit a permutation test.
+    "question": (*AUCS, "sensitivity", "specificity", "compare", "search", *RISKS, *("permutation",) * 4, "classes"),
     "effect": ("none", "weak", "strong", "very strong"),
 }
 MOST_CELLS = 400_000
+FEWEST = 5  # rows of a class: fewer call for caution, whatever else
 MOST_SHIFT = 1.15  # either way: a single column has an AUC of 0.95; better ones are leaks, which the result names
 # Cells that are alike in most rows tell little: classes lie further apart, for AUCs as high as those of real tables.
 FAINT = {"rare": 2.5, "spikes": 2.5, "categories": 2.5}
@@ -40,7 +44,8 @@ SPIKE = 1.0  # how fast a rare column grows where it is not 0: sizes differ as t
 UNGROUPED = ("independent", "blocks", "gaps")
 # Where a level has no answer by design, or one that takes minutes, the situation is drawn again.
 FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
-    ("strength", "no penalty"): {"family": ("logistic", "kbest"), "rows": tuple(ROWS)[2:]},
+    ("strength", "no penalty"): {"family": ("logistic", "kbest"), "rows": tuple(ROWS)[1:]},
+    ("weights", "balanced"): {"family": ("logistic", "ridge", "svm", "l1", "hinge")},
     ("cells", "categories"): {"columns": tuple(COLUMNS)[:3]},
     ("family", "lda"): {"columns": tuple(COLUMNS)[:4]},
     ("family", "elastic net"): {"columns": tuple(COLUMNS)[:3], "rows": tuple(ROWS)[:-1]},
@@ -49,7 +54,7 @@ FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("question", "compare"): {"rows": tuple(ROWS)[:-1]},
     ("question", "search"): {"family": LINEAR[:3], "rows": tuple(ROWS)[1:4], "structure": UNGROUPED},
     ("question", "permutation"): {"family": LINEAR, "effect": ("none",), "structure": ("independent", "blocks")},
-    ("question", "classes"): {"family": LINEAR, "structure": UNGROUPED, "share": ("30-50 %",)},
+    ("question", "classes"): {"family": LINEAR, "structure": UNGROUPED},
     **{("question", risk): {"family": ("logistic", "lda", "l1", "kbest", "elastic net")} for risk in RISKS},
 }
 # How many times as much a situation costs, roughly: it is drawn as seldom.
@@ -64,7 +69,7 @@ def fits(levels: Levels) -> bool:
     least = ROWS[levels["rows"]][0] * SHARES[levels["share"]][1]
     cells = ROWS[levels["rows"]][0] * COLUMNS[levels["columns"]][0]
     return (
-        least >= 5
+        least >= FEWEST
         and cells <= MOST_CELLS
         and all(levels[f] in allowed for rule in wanted for f, allowed in rule.items())
     )
@@ -136,9 +141,9 @@ class Data:
 
     def _with_rows(self, n: int, rng: np.random.Generator) -> Data:
         share = float(rng.uniform(*SHARES[self.levels["share"]]))
-        classes, smallest = len(self.shifts), max(5, round(share * n))
-        counts = [n - smallest, smallest] if classes == 2 else [n - 2 * (n // 3), n // 3, n // 3]
-        y = np.repeat(np.arange(classes), np.maximum(counts, 5))
+        smallest, others = max(FEWEST, round(share * n * 2 / len(self.shifts))), len(self.shifts) - 1
+        counts = [max(FEWEST, (n - smallest) // others)] * others + [smallest]
+        y = np.repeat(np.arange(len(counts)), counts)
         groups = None
         if self.levels["structure"] == "subjects":
             # Between one and four rows of a subject, one after the other.
@@ -188,7 +193,7 @@ def _cells(kind: str, Z: Floats, rates: Floats) -> Floats:
     """Normal columns turned into cells of a kind, by an increasing function of each."""
     from scipy.special import ndtr, ndtri
 
-    rare = ndtri(1 - rates)
+    rare, column = ndtri(1 - rates), np.arange(Z.shape[1])
 
     made: dict[str, Callable[[], Any]] = {
         "heavy-tailed": lambda: np.sinh(1.2 * Z),
@@ -199,5 +204,6 @@ def _cells(kind: str, Z: Floats, rates: Floats) -> Floats:
         "spikes": lambda: np.expm1(SPIKE * np.maximum(Z - rare, 0)),
         "categories": lambda: 2 * (rare < Z) + (-rare > Z) + 3 * (np.abs(Z) < 0.5),  # two common, two rare
         "rounded": lambda: np.round(4 * ndtr(Z)),
+        "mixed": lambda: np.where(column % 3 == 0, Z, np.where(column % 3 == 1, 10 * np.exp(Z), rare < Z)),
     }
     return np.asarray(made[kind](), dtype=np.float64) if kind in made else Z
