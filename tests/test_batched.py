@@ -228,6 +228,15 @@ def test_weights_of_rows_reach_an_l1_problem_and_the_hinge():
             np.testing.assert_allclose(batch.scores[k, splits[k][1]], expected, rtol=0, atol=1e-4 * np.std(expected))
 
 
+def test_a_fold_where_a_class_has_no_weight_is_refused_by_scikit_learn():
+    X, y = alternating(24, 3)
+    groups = np.repeat(np.arange(8), 3)
+    weight = np.where((y == 1) & (groups != 1), 0.0, 1.0)  # two rows of one group
+    model = SVC(kernel="linear").fit(X, y, weight)
+    with pytest.raises(fl.EstimatorError, match=r"SVC could not be fitted again, on \d+ of the 24 rows: Invalid input"):
+        fl.auc_posterior(model, X, y, groups=groups, sample_weight=weight)
+
+
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 def test_a_hinge_solver_that_warns_is_left_to_itself():
     """Its warnings reach the notes."""

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 import foldless as fl
 from data import alternating, random_direction
 from foldless.baselines.resampling import leave_pair_out_auc
+from foldless.comparison.in_sample import InSampleJoint
 from foldless.model.pullback import agrees
 
 SCALES = [2.0**k for k in (-200, -100, -30, 30, 100, 200)]
@@ -423,3 +424,21 @@ def test_thresholds_beyond_all_scores(covariance):
         warnings.simplefilter("ignore", fl.OptimismWarning)
         post = fl.error_posterior(model, tiny, Y, method="in-sample", threshold=-1e308, covariance=covariance)
     assert (post.sensitivity.mean, post.specificity.mean) == (1, 0)
+
+
+def test_separations_whose_squares_overflow_have_a_correlation():
+    z = np.random.default_rng(0).normal(size=(1000, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
+    for size in (1.0, 1e306):
+        joint = InSampleJoint(size * z, (0, 1), (0, 1))
+        assert joint.correlation(0, 1) == pytest.approx(np.corrcoef(z.T)[0, 1])
+    certain = InSampleJoint(np.column_stack([np.full(1000, 1e306), z[:, 0]]), (0, 1), (0, 1))
+    assert certain.correlation(0, 1) == 0.0
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9, 1e18])
+def test_classes_without_any_spread_under_the_adaptive_prior(size):
+    """All rows of a class are the same point: in any units the answer is as certain."""
+    y = np.repeat([0, 1], 6)
+    post = fl.auc_posterior(np.array([1.0, 0.0]), size * np.column_stack([y, np.zeros(12)]), y,
+                            method="in-sample", prior=fl.Prior.adaptive())  # fmt: skip
+    assert 0.95 < post.mean <= 1

@@ -294,3 +294,11 @@ def test_html_needs_neither_matplotlib_nor_scikit_learn():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"matplotlib", "sklearn", "pandas", "jinja2"} & set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "values", [[1.0, 1.0 + 3e-16], [1e300, 1.0000000000000004e300], [-1e-8, -1e-8 - 1e-23], [2.0, 2.0]]
+)
+def test_values_that_hardly_differ_have_a_histogram(values):
+    bars = [e for e in parsed(drawing.histogram(values)).iter() if local(e.tag) == "rect"]
+    assert sum(float(e.get("height")) > 0 for e in bars) in (1, len(set(values)))

@@ -236,7 +236,11 @@ def histogram(
     """Counts of values, with a dashed line at `mark`; without one, at 0 where it is in view."""
     given = np.asarray(values, dtype=np.float64)
     ends = given if mark is None else np.append(given, [mark - 0.01, mark + 0.01])  # the mark is always in view
-    counts, edges = np.histogram(given, bins=bins, range=(float(ends.min()), float(ends.max())))
+    left, right = float(ends.min()), float(ends.max())
+    room = bins * float(np.spacing(max(-left, right)))  # a bin holds one number
+    if 0 < right - left < room:
+        left, right = left - room, right + room
+    counts, edges = np.histogram(given, bins=bins, range=(left, right))
     wide = WIDTH / bins
     tall = counts / counts.max() * (HEIGHT - 8)
     bars = [

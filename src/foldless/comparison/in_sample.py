@@ -26,6 +26,7 @@ from foldless.laws.prior import Prior
 from foldless.model.view import LinearView
 
 DRAWS = 1 << 14
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +38,12 @@ class InSampleJoint:
     rank: tuple[int, ...]  # position of each classifier in an order that does not depend on that of the user
 
     def correlation(self, a: int, b: int) -> float:
-        """Correlation of the two separations under the posterior."""
-        return 1.0 if self.first[a] == self.first[b] else float(np.corrcoef(self.delta[:, a], self.delta[:, b])[0, 1])
+        """Correlation of the two separations under the posterior; 0 where one of them is certain."""
+        if self.first[a] == self.first[b]:
+            return 1.0
+        pair = self.delta[:, [a, b]].T
+        pair = pair / np.maximum(np.abs(pair).max(axis=1, keepdims=True), TINY)  # squares of 1e306 overflow
+        return float(np.corrcoef(pair)[0, 1]) if np.ptp(pair, axis=1).all() else 0.0
 
     def difference(self, a: int, b: int) -> Difference:
         """Posterior of AUC_a - AUC_b."""

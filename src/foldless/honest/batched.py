@@ -359,7 +359,10 @@ def hinge_scores(seen: Seen, final: Any, labels: Labels, weight: Floats | None) 
         table = (table @ table.T)[:, train] if by_products else _rotated(table)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model.fit(table[train], y[train], None if weight is None else weight[train])
+            try:
+                model.fit(table[train], y[train], None if weight is None else weight[train])
+            except ValueError:  # no weight on a class, say: left to refits one by one, which tell why
+                return None
         scores[m] = model.decision_function(table)
         doubtful[m] |= bool(caught)
     return scores * _towards(final, labels), doubtful

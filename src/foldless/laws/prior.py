@@ -258,6 +258,7 @@ DF = np.geomspace(1.0, 1000.0, 9)
 SCALE = np.geomspace(0.05, 4.0, 45)
 POINTS = np.linspace(-6.0, 12.0, 541)
 NEGLIGIBLE = 1e-4
+LEAST, TINY = 1e-100, 1e-300  # of a variance: in units of the squared distance of the classes, and at all
 
 
 @dataclass(frozen=True)
@@ -341,7 +342,8 @@ def adaptive_effect(data: WithinSpectrum, difference: float, scatter: float, nor
         )
     # The separation does not depend on the length of w.
     difference, scatter = difference / float(np.sqrt(norm2)), scatter / norm2
-    typical = max(float(data.eigenvalues.sum()) / (data.n_features * max(data.n0 + data.n1 - 2, 1)), 1e-300)
+    within = float(data.eigenvalues.sum()) / (data.n_features * max(data.n0 + data.n1 - 2, 1))
+    typical = max(within, LEAST * float(data.squares.sum()), TINY)
     nu, d, s = np.meshgrid(data.n_features / TAU2, DF, SCALE * typical, indexing="ij")
     log_weights = log_evidence(data, nu, d, s).ravel()
     weights = np.exp(log_weights - log_weights.max())
