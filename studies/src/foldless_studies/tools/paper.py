@@ -27,7 +27,7 @@ def figure(results: Path, page: str, cells: str, column: str) -> float:
     """The number at a place of results/."""
     name, _, word = page.partition("#")
     text = (results / f"{name}.md").read_text(encoding="utf-8")
-    wanted = {cell.strip() for cell in cells.split(",")}
+    wanted = {cell.strip() for cell in cells.split(", ")}
     for header, row in _rows(text[_heading(text, word) :]):
         if column in header and wanted <= set(row):
             return float(re.sub(r"[^\d.eE+-].*", "", row[header.index(column)]))
