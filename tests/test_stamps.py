@@ -15,7 +15,14 @@ RESULTS = ROOT / "results"
 
 
 # Pages which `make evidence` has still to make: a page that is made leaves this list.
-NOT_YET = {page.name for page in PAGES} - {"optimism", "given_scores", "search", "tuning", "permutation"}
+NOT_YET = {page.name for page in PAGES} - {
+    "accuracy/development",
+    "optimism",
+    "given_scores",
+    "search",
+    "tuning",
+    "permutation",
+}
 
 
 def made_or_awaited(page):
