@@ -128,6 +128,17 @@ def test_refits_that_are_all_but_certain_have_a_slope():
     assert np.isfinite(a.calibration.slope.mean)
 
 
+def test_scores_are_placed_where_those_of_the_fit_are_unless_they_spread_by_another_order():
+    X, y = ones_first(10, 50, 3, shift=1.0, seed=9)
+    t, rows = training(LogisticRegression(), X, y), np.arange(60)
+    closer = np.stack([0.7 * t.own - 0.3, 0.7 * t.own - 0.3, np.full(60, np.nan)])
+    np.testing.assert_allclose(t.on_scale(closer, rows, rows)[1], t.own, atol=1e-12)
+    further = np.stack([9 * t.own + 4.0] * 2 + [np.full(60, np.nan)])  # decides otherwise than the fit, and is left to
+    placed = t.on_scale(further, rows, rows)[1]
+    np.testing.assert_array_equal(placed > 0, further[0] > 0)
+    assert placed.std() == pytest.approx(t.own.std())
+
+
 def off_target(seed):
     """By how much sensitivity and Brier score miss those of new rows: L1, a strong penalty, few positive rows."""
     X, y = ones_first(60, 240, 8, shift=0.9, seed=seed)

@@ -47,6 +47,7 @@ from foldless.model.steps import (
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
+LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
 Fit = tuple[Floats, list[str]]  # answers about the rows held out: scores, with probabilities or by class; warnings
@@ -196,13 +197,15 @@ class Training(Refittable):
     def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
         """The same, with scores and probabilities on the scale of the fit, as both see the rows `train`.
 
-        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class.
+        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class. Where
+        they spread much further, as without a penalty where a refit separates the classes, they are not moved.
         """
         (scores, _, chances), own = answers, self.own[train]
         unit, size = float(own.std()), float(scores[train].std())
         if min(unit, size) == 0:
             return answers[:, test]
-        placed = own.mean() + unit / size * (scores[test] - scores[train].mean())
+        moved = own.mean() - unit / size * scores[train].mean() if size <= LIKE_SPREAD * unit else 0.0
+        placed = unit / size * scores[test] + moved
         linked = np.allclose(chances, expit(scores))
         sure = expit(np.clip(placed, -FARTHEST, FARTHEST))  # never 0 or 1, which no recalibration could change
         return np.stack([scores[test], placed, sure if linked else chances[test]])

@@ -30,6 +30,7 @@ from foldless.honest.optimum import nearest_on_path, optimum
 from foldless.honest.pairs import ROUNDING, Pairs
 from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
 from foldless.honest.posterior import EffectPrior, separation_posterior
+from foldless.honest.refits import LIKE_SPREAD
 from foldless.honest.removal import LocalModel, Problem, pair_shifts, problem_at
 from foldless.honest.rows import Removed, by_row
 from foldless.honest.scaling import MIN_DETERMINANT
@@ -42,7 +43,6 @@ from foldless.tables.matrix import Unloaded
 EXACT_PAIRS = 100  # up to so many pairs, the choice is made again without each of them
 MOST_INNER = 30  # rows of each class whose order shows what a left-out row changes
 IN_CACHE = 1 << 15  # pairs worked on at a time
-LIKE_SPREAD = 2.0  # scores of candidates whose spreads differ by a larger factor say other probabilities
 DECIMALS = 10  # criteria that agree so far are equal, and the first candidate is taken
 
 
