@@ -197,8 +197,8 @@ class Training(Refittable):
     def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
         """The same, with scores and probabilities on the scale of the fit, as both see the rows `train`.
 
-        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class. Where
-        they spread much further, as without a penalty where a refit separates the classes, they are not moved.
+        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class.
+        Where they spread much further, as those of a refit that separates the classes, they are not moved.
         """
         (scores, _, chances), own = answers, self.own[train]
         unit, size = float(own.std()), float(scores[train].std())
