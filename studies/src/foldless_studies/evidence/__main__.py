@@ -133,8 +133,8 @@ PAGES: tuple[Page, ...] = (
         ("auc", "in-sample"),
         "Against repeated folds, the bootstrap and the paper",
         f"{FOLDER} C = 1 (ridge: alpha = 1; hinge: SVC with a linear kernel, by refits). .632+ has 50 bootstrap "
-        f"samples and no interval; adaptive is asked up to {WIDE} columns, and is not in the picture. There each mark is "
-        "a classifier and a number of rows, and a line with its number is the mean of the marks.",
+        f"samples and no interval; adaptive is asked up to {WIDE} columns, and is not in the picture. There each mark "
+        "is a classifier and a number of rows, and a line with its number is the mean of the marks.",
         ("accuracy", *DATA, "--splits", "4", *SIZES, "--methods", RIVALS),
         variants=tuple(("--classifier", name) for name in ("logistic", "ridge", "hinge")),
         picture=True,
