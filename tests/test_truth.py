@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 
 import foldless as fl
 import planted
-from foldless_studies.truth.questions import perform
+from foldless_studies.truth.questions import TRUE_RISKS, perform
 from foldless_studies.truth.regions import (
     HELD,
     Ledger,
@@ -77,6 +80,19 @@ def test_data_are_as_their_levels_say(structure):
         assert all(np.unique(data.y[data.groups == g]).size == 1 for g in np.unique(data.groups))
     if data.levels["effect"] == "none":
         assert not data.shifts.any()
+
+
+def test_truths_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, weight = np.arange(400) % 2, np.full(400, 1 / 400)
+    scores = 4 * rng.normal(size=400) + y
+    assert fl.baselines.delong(y, scores) == pytest.approx(roc_auc_score(y, scores))
+    assert TRUE_RISKS["brier"](y, scores, weight) == pytest.approx(brier_score_loss(y, expit(scores)))
+    assert TRUE_RISKS["log loss"](y, scores, weight) == pytest.approx(log_loss(y, expit(scores)))
+    free = LogisticRegression(C=np.inf, tol=1e-10).fit(scores[:, None], y)
+    assert TRUE_RISKS["slope"](y, scores, weight)[0] == pytest.approx(free.coef_[0, 0], rel=1e-4)
+    shift, _ = TRUE_RISKS["intercept"](y, scores, weight)
+    assert expit(scores + shift).mean() == pytest.approx(y.mean())
 
 
 def line_of(index, region, held, levels):

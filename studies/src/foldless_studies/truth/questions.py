@@ -25,6 +25,7 @@ THRESHOLD = 0.2  # of the net benefit
 KNOWN = 0.1  # standard error of a truth, in widths of the interval, up to which it is one
 TINY = float(np.finfo(float).tiny)
 FARTHEST = 25.0  # log odds beyond which the library takes a row for certain
+SUREST = -float(np.log(np.finfo(float).eps))  # the same in the log loss, as in scikit-learn
 STRENGTHS = {"no penalty": np.inf, "weak penalty": 100.0, "medium penalty": 1.0, "strong penalty": 0.01}
 TEST_ROWS, MOST_TEST_ROWS, CHUNK = 1_200, 40_000, 500_000
 # What a classifier is compared with; fits that are quick.
@@ -221,10 +222,8 @@ def _auc(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
 
 
 def _rate(name: str, a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
-    post, right = (
-        getattr(a.error(), name),
-        scores[test.y == 1] > 0 if name == "sensitivity" else scores[test.y == 0] <= 0,
-    )
+    post: Any = getattr(a.error(), name)
+    right = scores[test.y == 1] > 0 if name == "sensitivity" else scores[test.y == 0] <= 0
     low, high = post.interval(LEVEL)
     low, high = 0.0 if low < EDGE else low, 1.0 if high > 1 - EDGE else high
     return Asked(low, high, float(np.mean(right)), None, _doubts(a), post.mean)
@@ -255,7 +254,7 @@ def _brier(y: Labels, scores: Floats, weight: Floats) -> float:
 
 
 def _log_loss(y: Labels, scores: Floats, weight: Floats) -> float:
-    s = np.clip(scores, -FARTHEST, FARTHEST)
+    s = np.clip(scores, -SUREST, SUREST)
     return float(weight @ np.logaddexp(0.0, np.where(y == 1, -s, s)))
 
 
