@@ -26,6 +26,7 @@ from sklearn.svm import SVC, LinearSVC
 
 import foldless as fl
 import foldless_studies
+from foldless_studies.classifiers import CLASSIFIERS
 
 CLOSE = 2e-4  # answers this close are the same: other versions of the libraries round differently
 BEGIN = "Made at commit"
@@ -46,6 +47,10 @@ def _rare(N: int, P: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _logistic(C: float = 1.0) -> Any:
     return make_pipeline(StandardScaler(), LogisticRegression(C=C, tol=1e-10, max_iter=10_000))
+
+
+def _lasso(C: float) -> Any:
+    return make_pipeline(StandardScaler(), CLASSIFIERS["l1"](C, None).set_params(tol=1e-10))  # type: ignore[arg-type]
 
 
 def _fitted(model: Any, table: tuple[np.ndarray, np.ndarray], **options: Any) -> Any:
@@ -80,7 +85,7 @@ def _refit() -> tuple[float, ...]:
     """Selected columns, L1, a hinge, a classifier without a formula."""
     small, scaled = _rows(60, 8), partial(make_pipeline, StandardScaler())
     models = [scaled(SelectKBest(k=3), LogisticRegression(tol=1e-10)), scaled(SVC(kernel="linear"))]
-    models += [scaled(LogisticRegression(C=0.1, l1_ratio=1.0, solver="liblinear", tol=1e-10))]
+    models += [_lasso(0.1)]
     models += [GaussianNB()]
     return tuple(end for model in models for end in _fitted(model, small, method="refit").auc.interval(0.9))
 
@@ -112,8 +117,11 @@ def _permutation() -> tuple[float, ...]:
 
 def _measures() -> tuple[float, ...]:
     """Of probabilities, in closed form and by refits."""
-    lasso = make_pipeline(StandardScaler(), LogisticRegression(C=0.3, l1_ratio=1.0, solver="liblinear", tol=1e-10))
-    found = [_fitted(_logistic(), _rows(60, 8)), _fitted(_logistic(100), _rare(96, 12)), _fitted(lasso, _rows(60, 8))]
+    found = [
+        _fitted(_logistic(), _rows(60, 8)),
+        _fitted(_logistic(100), _rare(96, 12)),
+        _fitted(_lasso(0.3), _rows(60, 8)),
+    ]
     each = [
         measure
         for a in found
