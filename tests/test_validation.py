@@ -29,8 +29,8 @@ from cli_files import run
 from data import ones_first
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.calibration import regression
-from foldless.honest.probabilities import Estimate, ProbableRows, brier, log_loss
-from foldless.laws.effect import GridEffect
+from foldless.honest.probabilities import Estimate, ProbableRows, Unseen, brier, log_loss
+from foldless.laws.effect import GridEffect, StudentEffect
 from foldless.model.probabilities import link_of
 from foldless.results.measure import Measure
 from foldless.results.roc import BinormalCurves, PrecisionRecall, average_precision
@@ -51,6 +51,11 @@ def analysed(model=None, **options):
     X, y = drawn()
     model = LogisticRegression(**TIGHT) if model is None else model
     return fl.analyse(model.fit(X, y), X, y, **options)
+
+
+def beside_unseen(value, unseen, loss):
+    """The mean of a loss over rows and unseen rows."""
+    return value + unseen.share * (unseen.weights @ loss(unseen.p, unseen.positive) - value)
 
 
 def without_each(model, X, y):
@@ -125,7 +130,8 @@ def test_refits_give_the_probabilities_of_the_fold_models():
     X, y = drawn()
     a = fl.analyse(RandomForestClassifier(30, random_state=0).fit(X, y), X, y, method="refit")
     held = a.leave_one_out.held.probabilities
-    assert a.brier.mean == pytest.approx(np.mean([metrics.brier_score_loss(y, p) for p in held]))
+    of_rows = np.mean([metrics.brier_score_loss(y, p) for p in held])
+    assert a.brier.mean == pytest.approx(beside_unseen(of_rows, a.measures().unseen, brier))
     assert a.brier.apparent == pytest.approx(metrics.brier_score_loss(y, a.estimator.predict_proba(X)[:, 1]))
     assert a.brier.apparent < 0.5 * a.brier.mean
     assert a.at(probability=0.3).sensitivity.mean > a.at(probability=0.6).sensitivity.mean
@@ -156,9 +162,10 @@ def test_what_the_curve_lends_to_few_rows_wanes_with_their_number():
         p = rows.in_pairs
         of_rows, of_curve = np.mean((p - labels) ** 2), np.mean(q * (1 - p) ** 2 + (1 - q) * p**2)
         gap, chance = of_rows - of_curve, np.sum(q * (1 - q) * (1 - 2 * p) ** 2) / labels.size**2
-        assert a.brier.mean == pytest.approx(of_curve + max(gap**2 - chance, 0.0) / gap)
+        expected = of_curve + max(gap**2 - chance, 0.0) / gap
+        assert a.brier.mean == pytest.approx(beside_unseen(expected, a.measures().unseen, brier))
         assert q.mean() == pytest.approx(labels.mean(), abs=0.01)
-        moved.append(abs(a.brier.mean - of_rows))
+        moved.append(abs(expected - of_rows))
         assert 0 < moved[-1] <= np.sqrt(chance) * (1 + 1e-9)
     assert moved[2] < moved[0]
 
@@ -170,10 +177,65 @@ def test_the_brier_score_follows_the_labels_where_the_curve_is_wrong():
     rows, half = ProbableRows(y, p[None, :], p, 0.0), np.full(20, 0.5)
     found, chance = 0.01, 0.25 * 0.8**2 / 20
     expected = 0.41 + ((found - 0.41) ** 2 - chance) / (found - 0.41)
-    assert rows.average(brier, half).value == pytest.approx(expected)
+    assert rows.average(brier, said=half).value == pytest.approx(expected)
     assert rows.average(brier).value == pytest.approx(found)
     together = ProbableRows(y, p[None, :], p, 0.0, groups=np.zeros(20, dtype=int))
-    assert together.average(brier, half).value == pytest.approx(0.41)
+    assert together.average(brier, said=half).value == pytest.approx(0.41)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1.3, 6.0])
+def test_unseen_rows_vary_as_much_as_those_there_are_and_lie_as_far_apart_as_the_posterior_says(apart):
+    """Normal log odds: their variance over both classes is that of the sample, their separation that of the effect."""
+    rng = np.random.default_rng(4)
+    y = np.arange(24) % 3 == 0
+    p = expit(0.4 + 0.9 * y + rng.standard_normal(24))
+    rows = ProbableRows(y, p[None, :], p, 0.0)
+    law = rows.unseen(StudentEffect(apart, 1e-9, np.inf))
+    s, w = logit(law.p), [law.weights * (law.positive == k) for k in (False, True)]
+    assert [each.sum() for each in w] == pytest.approx([2 / 3, 1 / 3])
+    low, high = (each @ s / each.sum() for each in w)
+    sd, other = (np.sqrt(each @ (s - mean) ** 2 / each.sum()) for each, mean in zip(w, (low, high), strict=True))
+    assert sd == pytest.approx(other, rel=1e-6)
+    assert (high - low) / sd == pytest.approx(apart, rel=0.01, abs=1e-6)
+    of_class = [logit(p[y == k]) for k in (False, True)]
+    within = sum(np.sum((each - each.mean()) ** 2) for each in of_class) / 22
+    middle, gap = (of_class[1].mean() + of_class[0].mean()) / 2, of_class[1].mean() - of_class[0].mean()
+    assert (low + high) / 2 == pytest.approx(middle)
+    assert sd**2 + (high - low) ** 2 / 4 == pytest.approx(within + gap**2 / 4, rel=0.01)
+    assert law.share == pytest.approx(5 / 29)
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.2])
+def test_unseen_rows_like_those_seen_change_nothing(prevalence):
+    """The same rows as a law: neither the mean of a loss nor its error moves, whatever share they have."""
+    rng = np.random.default_rng(5)
+    y, p = np.arange(30) % 3 == 0, rng.uniform(0.02, 0.98, 30)
+    rows = ProbableRows(y, p[None, :], p, 0.6, prevalence=prevalence)
+    seen = rows.average(brier)
+    for share in (0.1, 0.9):
+        both = rows.average(brier, Unseen(y, p, rows.weights, share))
+        assert both.value == pytest.approx(seen.value)
+        if prevalence is None:  # a stated share weighs the rows, a law has its weights already
+            assert both.error == pytest.approx(seen.error)
+
+
+@pytest.mark.parametrize("columns", [3, 300])
+def test_few_rows_that_a_model_gets_right_with_certainty_do_not_prove_it_perfect(columns):
+    """Sixteen rows, hardly a penalty, one row in thirty on the wrong side: an interval from 0 to 0 would miss that."""
+    rng, held, seen_right = np.random.default_rng(6), [], 0
+    axis = rng.standard_normal(columns)
+    axis *= 4.0 * (1 + (columns > 100)) / np.linalg.norm(axis)
+    for _ in range(60):
+        y, fresh = np.arange(16) % 2, np.arange(4000) % 2
+        X, new = (rng.standard_normal((k.size, columns)) + np.outer(k - 0.5, axis) for k in (y, fresh))
+        model = LogisticRegression(C=100, tol=1e-8, max_iter=10_000).fit(X, y)
+        a = fl.analyse(model, X, y)
+        truth = metrics.brier_score_loss(fresh, model.predict_proba(new)[:, 1])
+        low, high = a.brier.interval(0.9)
+        held.append(low <= truth <= high)
+        seen_right += np.mean((a.probabilities > 0.5) == y) == 1
+    assert seen_right >= 15
+    assert np.mean(held) >= 0.85
 
 
 def test_the_error_of_a_mean_is_that_of_its_units():
@@ -641,11 +703,14 @@ def test_probabilities_of_classes_are_those_of_refits_without_each_row(model, wi
     refitted = [clone(model).fit(X[each != i], y[each != i]) for i in each]
     P = np.array([m.predict_proba(X[[i]])[0] for i, m in enumerate(refitted)])
     np.testing.assert_allclose(a.probabilities, P, atol=within)
-    assert a.log_loss.mean == pytest.approx(metrics.log_loss(y, P), abs=2 * within)
+    unseen = a.class_measures.unseen
+    expected = beside_unseen(metrics.log_loss(y, P), unseen, lambda p, _: -np.log(p))
+    assert a.log_loss.mean == pytest.approx(expected, abs=2 * within)
     own = model.predict_proba(X)
     assert a.log_loss.apparent == pytest.approx(metrics.log_loss(y, own), rel=1e-6)
     true = y[:, None] == model.classes_
-    assert a.brier.mean == pytest.approx(np.mean(np.sum((P - true) ** 2, axis=1)), abs=2 * within)
+    expected = beside_unseen(np.mean(np.sum((P - true) ** 2, axis=1)), unseen, lambda p, _: 2 * (1 - p) ** 2)
+    assert a.brier.mean == pytest.approx(expected, abs=2 * within)
     decisions = np.array([m.decision_function(X[[i]])[0] for i, m in enumerate(refitted)])
     apart = [z - z.mean(axis=1, keepdims=True) for z in (fl.honest_scores(model, X, y).scores, decisions)]
     np.testing.assert_allclose(*apart, rtol=5 * within, atol=10 * within)

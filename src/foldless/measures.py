@@ -13,7 +13,7 @@ from foldless.checks import Floats, Ints, as_numbers
 from foldless.errors import InputError
 from foldless.honest import probabilities
 from foldless.honest.calibration import CalibrationLaw
-from foldless.honest.probabilities import Estimate, ProbableRows
+from foldless.honest.probabilities import Estimate, ProbableRows, Unseen
 from foldless.laws.effect import SQRT2, Effect, effect_of
 from foldless.results.calibration import Calibration
 from foldless.results.classes import MulticlassAUCPosterior
@@ -42,23 +42,30 @@ class Measures:
         return Calibration(CalibrationLaw(self.rows, self.effect, self.estimate), self.method, self.notes)
 
     @cached_property
+    def unseen(self) -> Unseen:
+        """Rows that averages over few rows count besides."""
+        return self.rows.balanced.unseen(self.effect)
+
+    @cached_property
     def brier(self) -> Measure:
         """Mean squared error of the probabilities."""
         rows, loss = self.rows, probabilities.brier
         apparent = float(rows.weights @ loss(rows.own, rows.positive))
-        return Measure.positive("Brier score", rows.balanced.average(loss, self.calibration.law.said), apparent, 1.0)
+        found = rows.balanced.average(loss, self.unseen, self.calibration.law.said)
+        return Measure.positive("Brier score", found, apparent, 1.0)
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
         rows, loss = self.rows, probabilities.log_loss
         apparent = float(rows.weights @ loss(rows.own, rows.positive))
-        return Measure.positive("log loss", rows.balanced.average(loss), apparent)
+        return Measure.positive("log loss", rows.balanced.average(loss, self.unseen), apparent)
 
     @cached_property
     def scaled_brier(self) -> Measure:
         """1 less the Brier score over that of the prevalence as everybody's probability."""
-        law, reference = self.rows.balanced.scaled_brier(self.brier.mean), self.rows.share * (1 - self.rows.share)
+        law = self.rows.balanced.scaled_brier(self.brier.mean, self.unseen)
+        reference = self.rows.share * (1 - self.rows.share)
         return Measure.normal("scaled Brier", law, 1 - self.brier.apparent / reference, 1.0)
 
     @cached_property
@@ -96,20 +103,37 @@ class ClassMeasures:
     def brier(self) -> Measure:
         """Squared error of the probabilities, summed over the classes, on average."""
         true = np.arange(len(self.own))[:, None] == self.codes
-        return self._average("Brier score", lambda p: np.square(p - true).sum(axis=0), most=2.0)
+        # What a class does not get goes to one other class.
+        return self._average(
+            "Brier score", lambda p: np.square(p - true).sum(axis=0), lambda p: 2 * np.square(1 - p), most=2.0
+        )
 
     @cached_property
     def log_loss(self) -> Measure:
         """Mean of minus the log probability of the class that came true."""
         rows = np.arange(self.codes.size)
-        return self._average("log loss", lambda p: -np.log(np.maximum(p[self.codes, rows], EPS)))
 
-    def _average(self, name: str, loss: Callable[[Floats], Floats], most: float = np.inf) -> Measure:
+        def of_true(p: Floats) -> Floats:
+            return np.asarray(-np.log(np.maximum(p, EPS)))
+
+        return self._average("log loss", lambda p: of_true(p[self.codes, rows]), of_true)
+
+    def _average(
+        self, name: str, loss: Callable[[Floats], Floats], unseen: Callable[[Floats], Floats], most: float = np.inf
+    ) -> Measure:
+        """The mean loss; `unseen`: that of a further row, by the probability of its class."""
         rows = self.of_class(0, float(self.auc.details["noise_share"]))
         losses = np.mean([loss(p) for p in np.moveaxis(self.honest, 1, 0)], axis=0)
-        law = rows.mean_of(losses, noise=False)
+        law = rows.mean_of(losses, False, self.unseen, unseen(self.unseen.p))
         law = replace(law, error=law.error * (1 + rows.noise_share) ** 0.5)  # whatever the order of the classes
         return Measure.positive(name, law, float(loss(self.own).mean()), most)
+
+    @cached_property
+    def unseen(self) -> Unseen:
+        """Further rows of each class, with its probability."""
+        each = [self.of_class(k, 0.0).unseen(post.effect) for k, post in enumerate(self.auc.against_rest.values())]
+        p, weights = (np.concatenate([getattr(law, x)[law.positive] for law in each]) for x in ("p", "weights"))
+        return Unseen(np.arange(p.size) < np.count_nonzero(each[0].positive), p, weights, each[0].share)
 
     def of_class(self, k: int, noise_share: float) -> ProbableRows:
         """Class k against the rest."""

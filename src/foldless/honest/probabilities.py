@@ -5,6 +5,9 @@ what the fits share (`foldless.honest.statistic`). Rows are a random sample, so 
 where it is stated, each class counts what is stated, and only the spread within the classes is left. The variance of
 few or heavy-tailed losses is itself uncertain, with 2 n / (kurtosis - 1) degrees of freedom. Calibration in the large,
 which compares the means of y and p, needs no factor r: the intercept absorbs what the training rows share.
+
+Ten rows may show no loss where one in twenty is lost. So Brier score and log loss count a few `Unseen` rows more, of
+normal log odds, whose classes are as far apart as the posterior of the separation says.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
 from foldless.checks import Bools, Floats, Ints
-from foldless.laws.effect import solved
+from foldless.laws.effect import Effect, solved
 
-LEAST_DF, NORMAL_ROWS, FARTHEST = 4.0, 80.0, 25.0  # the last: log odds beyond which a row is as good as certain
+LEAST_DF, NORMAL_ROWS, UNSEEN_ROWS = 4.0, 80.0, 5.0
+FARTHEST = 25.0  # log odds beyond which a row is as good as certain
 TINY = float(np.finfo(float).tiny)
 Loss = Callable[[Floats, Bools], Floats]
 
@@ -41,6 +45,21 @@ class Estimate:
 
     value: float
     error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """A law of further rows: classes, probabilities, weights that add up to 1, and the share that they all count."""
+
+    positive: Bools
+    p: Floats
+    weights: Floats
+    share: float
+
+    def within(self, values: Floats) -> Floats:
+        """Values less the mean of their class."""
+        of = self.weights * self.positive, self.weights * ~self.positive
+        return np.asarray(values - np.where(self.positive, *(w @ values / w.sum() for w in of)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +110,28 @@ class ProbableRows:
         """Log odds of the honest probabilities, (R, N)."""
         return np.asarray(np.clip(logit(np.clip(self.honest, TINY, 1.0)), -FARTHEST, FARTHEST))
 
-    def average(self, loss: Loss, said: Floats | None = None) -> Estimate:
+    def unseen(self, effect: Effect) -> Unseen:
+        """Rows that there may be as well: log odds that vary as much in all, and that far apart."""
+        s, one = self.log_odds.mean(axis=0), self.positive
+        low, high = s[~one].mean(), s[one].mean()
+        squares = np.sum(np.square(s - np.where(one, high, low))) / max(s.size - 2, 1)
+        (p, p_weights), (z, z_weights) = unit_rule(16), normal_rule(48)
+        apart = np.asarray(effect.ppf(p))[:, None]
+        sd = np.sqrt((squares + np.square(high - low) / 4) / (1 + np.square(apart) / 4))
+        log_odds = (low + high) / 2 + sd * np.stack([z - apart / 2, z + apart / 2])
+        weights = np.multiply.outer([1 - self.share, self.share], np.multiply.outer(p_weights, z_weights))
+        classes = np.broadcast_to(np.array([False, True])[:, None, None], log_odds.shape)
+        share = UNSEEN_ROWS / (UNSEEN_ROWS + self.units)
+        p_of = expit(np.clip(log_odds, -FARTHEST, FARTHEST))
+        return Unseen(classes.ravel(), p_of.ravel(), weights.ravel(), share)
+
+    def average(self, loss: Loss, unseen: Unseen | None = None, said: Floats | None = None) -> Estimate:
         """The mean of a loss, with its standard error; less what is chance, given the chances `said` of the labels."""
-        found = self.mean_of(loss(self.honest, self.positive).mean(axis=0), noise=True)
+        losses = loss(self.honest, self.positive).mean(axis=0)
+        others, seen = (None, 1.0) if unseen is None else (loss(unseen.p, unseen.positive), 1 - unseen.share)
+        found = self.mean_of(losses, True, unseen, others)
         one, zero = (loss(self.honest[0], np.full(self.positive.shape, label)) for label in (True, False))
-        return replace(found, value=found.value - self.chance_in(found.value, one, zero, said))
+        return replace(found, value=found.value - seen * self.chance_in(float(self.weights @ losses), one, zero, said))
 
     def chance_in(self, mean: float, one: Floats, zero: Floats, said: Floats | None) -> float:
         """What may be chance in a mean, given the chances `said` of the labels; rows count `one` or `zero` by label."""
@@ -105,9 +141,14 @@ class ProbableRows:
         chance = float(said * (1 - said) @ np.square(self.weights * (one - zero))) * said.size / self.units
         return min(gap**2, chance) / gap if gap else 0.0
 
-    def mean_of(self, values: Floats, noise: bool) -> Estimate:
-        """The mean of one value per row; `noise` if it varies with the training rows."""
-        return Estimate(float(self.weights @ values), self.error_of(self.effects(values), noise))
+    def mean_of(
+        self, values: Floats, noise: bool, unseen: Unseen | None = None, others: Floats | None = None
+    ) -> Estimate:
+        """The mean of one value per row, `noise` if it varies with the training rows; `unseen` rows have `others`."""
+        mean = float(self.weights @ values)
+        if unseen is not None and others is not None:
+            mean += unseen.share * (float(unseen.weights @ others) - mean)
+        return Estimate(mean, self.error_of(self.effects(values), noise, unseen, others))
 
     def effects(self, values: Floats) -> Floats:
         """What each row adds to the mean of the values."""
@@ -116,24 +157,34 @@ class ProbableRows:
         centre = np.where(self.positive, values[self.positive].mean(), values[~self.positive].mean())
         return np.asarray(self.weights * (values - centre))
 
-    def error_of(self, effects: Floats, noise: bool) -> float:
+    def error_of(
+        self, effects: Floats, noise: bool, unseen: Unseen | None = None, others: Floats | None = None
+    ) -> float:
         """Standard error of a sum of effects; what the fits share moves those of a class, not its share of the rows."""
         within = effects - np.where(self.positive, effects[self.positive].mean(), effects[~self.positive].mean())
         sums, inner = (x if self.groups is None else np.bincount(self.groups, weights=x) for x in (effects, within))
-        if (unit := float(np.abs(sums).max())) == 0:
+        n = sums.size
+        off, inner, weights = n * sums, n * inner, np.full(n, 1 / n)  # of a row each
+        if unseen is not None and others is not None:
+            inside = unseen.within(others)
+            apart = inside if self.prevalence is not None else others - unseen.weights @ others
+            off, inner = np.concatenate([off, apart]), np.concatenate([inner, inside])
+            weights = np.concatenate([(1 - unseen.share) * weights, unseen.share * unseen.weights])
+        if (unit := float(np.abs(off).max())) == 0:
             return 0.0
-        squares = np.square(sums / unit)  # powers of tiny ones would vanish
-        n, total = sums.size, float(squares.sum())
-        df = max(2 * n / max(n * float(squares @ squares) / total**2 - 1, 1.0), LEAST_DF)  # n / (kurtosis - 1)
-        total += noise * self.noise_share * float(np.sum(np.square(inner / unit)))
-        return unit * float(np.sqrt(total * n / max(n - 1, 1) * df / (df - 2)))
+        squares = np.square(off / unit)  # powers of tiny ones would vanish
+        total = float(weights @ squares)
+        df = max(2 * n / max(float(weights @ squares**2) / total**2 - 1, 1.0), LEAST_DF)  # n / (kurtosis - 1)
+        total += noise * self.noise_share * float(weights @ np.square(inner / unit))
+        return unit * float(np.sqrt(total / max(n - 1, 1) * df / (df - 2)))
 
-    def scaled_brier(self, score: float) -> Estimate:
+    def scaled_brier(self, score: float, unseen: Unseen | None = None) -> Estimate:
         """1 - score / (share (1 - share)), of this Brier score: 0 for the prevalence as everybody's probability."""
-        losses, o = brier(self.honest, self.positive).mean(axis=0), self.share
+        o = self.share
         reference = o * (1 - o)
-        moved = (1 - 2 * o) * self.effects(self.positive.astype(float)) * score / reference**2
-        return Estimate(1 - score / reference, self.error_of(moved - self.effects(losses) / reference, True))
+        moved = (1 - 2 * o) * score / reference
+        spread = self.average(lambda p, y: (moved * y - brier(p, y)) / reference, unseen).error
+        return Estimate(1 - score / reference, spread)
 
     def log_observed_by_expected(self) -> Estimate:
         """Log of the ratio of observed to expected positive rows."""
