@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, brier_score_loss
+from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, cross_val_score, permutation_test_score
 
-from foldless_studies.evidence import tuning, validation
+import foldless as fl
+from foldless_studies.evidence import rms, tuning, validation
 from foldless_studies.evidence.permutation import MODELS, drawn, folded
 
 
@@ -70,3 +71,39 @@ def test_the_truth_by_quadrature_is_that_of_many_rows():
     drawn_rows = validation.measured(expit(X @ w - 0.5), expit(X @ effect + start))
     by_quadrature = validation.measured(*validation.population(w, -0.5, effect, start))
     np.testing.assert_allclose(by_quadrature, drawn_rows, atol=0.01)
+
+
+def test_the_area_of_chances_is_that_of_rows_weighted_by_them():
+    """Each row once as positive and once as negative, with its chances as weights; ties count half."""
+    rng = np.random.default_rng(3)
+    p, q = np.round(rng.uniform(size=200), 1), rng.uniform(size=200)
+    expected = roc_auc_score(np.repeat([1, 0], 200), np.tile(p, 2), sample_weight=np.concatenate([q, 1 - q]))
+    assert rms.area(p, q) == pytest.approx(expected)
+
+
+def test_the_page_on_rms_needs_r(monkeypatch):
+    monkeypatch.setattr(rms.shutil, "which", lambda name: None)
+    with pytest.raises(fl.InputError, match="needs Rscript with the package rms"):
+        rms.said_by_r("-e", "1")
+
+
+def has_rms():
+    try:
+        return rms.said_by_r("-e", "suppressMessages(library(rms)); cat(1)") == "1"
+    except fl.InputError:
+        return False
+
+
+@pytest.mark.skipif(not has_rms(), reason="R or its package rms is not installed")
+def test_what_r_says_is_read_sample_by_sample():
+    """The corrected figures lie near those of the bootstrap of the studies, whatever was drawn."""
+    tables = {k: validation.drawn(100, 5, 0.5, rms.NO_PENALTY, k)[:2] for k in (0, 1)}
+    found, seconds = rms.by_r(tables)
+    assert found.shape == (2, 4)
+    assert seconds > 0
+    for line, (X, y) in zip(found, tables.values(), strict=True):
+        model = LogisticRegression(C=rms.NO_PENALTY, tol=1e-8, max_iter=5000).fit(X, y)
+        apparent = validation.measured(model.predict_proba(X)[:, 1], y)[0]
+        own = validation.bootstrap(X, y, rms.NO_PENALTY, apparent, 0)
+        np.testing.assert_allclose(line[1:3], own[[0, 2]], atol=0.05)
+        assert line[3] > 190

@@ -2,8 +2,9 @@
 
 A page whose stamp is of today's answers is left alone (`--all` makes it again), so that a run which was stopped goes on
 where it was; the long studies among them keep every finished sample. `--check` only says which pages are out of date.
-Most pages are made two at a time; those that need the machine for themselves come last, one by one. The fuzzer for
-truth takes as long as all others together, and is run only if it is named: `make truth`.
+Most pages are made two at a time; those that need the machine for themselves come last, one by one. Two are made only
+if they are named: the fuzzer for truth, which takes as long as all others together (`make truth`), and the comparison
+with R's rms, which needs R.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ SIZES = ("--sizes", "40,80")
 class Page(ABC):
     """A page of `results/`, and the questions that it rests on.
 
-    `alone`: made while nothing else runs, as it measures time or keeps all cores busy. `long`: only if named.
+    `alone`: made while nothing else runs, as it measures time or keeps all cores busy. `named`: only if named.
     `drawn`: made of drawn rows alone, without the data sets.
     """
 
     name: str
     rests_on: tuple[str, ...]
     alone: bool = field(default=False, kw_only=True)
-    long: bool = field(default=False, kw_only=True)
+    named: bool = field(default=False, kw_only=True)
     drawn: bool = field(default=False, kw_only=True)
 
     @property
@@ -164,7 +165,7 @@ PAGES: tuple[Page, ...] = (
         ("truth", "--situations", "20000", "--seed", "5"),
         options=("--jobs", "2"),
         alone=True,
-        long=True,
+        named=True,
         drawn=True,
     ),
     Paper(
@@ -178,6 +179,7 @@ PAGES: tuple[Page, ...] = (
     Printed("sparse", ("refit",), alone=True),
     Printed("given_scores", ("scores",)),
     Printed("validation", ("measures",)),
+    Printed("rms", ("auc", "measures"), named=True, drawn=True),
     Printed("multiclass", ("classes",)),
     Printed("plan", ("auc", "plan")),
     Printed("diagnose", ("findings",), ("50",)),
@@ -252,7 +254,9 @@ def make_all(pages: Sequence[Page], results: Path, kept: Path, jobs: int) -> Non
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make what is out of date, or say what is."""
     parser = argparse.ArgumentParser(prog="python -m foldless_studies.evidence", description=__doc__)
-    parser.add_argument("pages", nargs="*", metavar="PAGE", help=f"of {', '.join(BY_NAME)}; default: all but truth")
+    parser.add_argument(
+        "pages", nargs="*", metavar="PAGE", help=f"of {', '.join(BY_NAME)}; default: all but truth and rms"
+    )
     parser.add_argument("--check", action="store_true", help="say which pages are out of date; exit code 1 if any is")
     parser.add_argument("--all", action="store_true", help="also pages that are up to date")
     parser.add_argument("--jobs", type=int, default=2, help="pages made at a time (default 2)")
@@ -262,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = sorted(set(chosen.pages) - set(BY_NAME))
     if unknown:
         parser.error(f"unknown page {unknown[0]!r}: choose from {', '.join(BY_NAME)}")
-    pages = [BY_NAME[name] for name in chosen.pages] or [page for page in PAGES if chosen.check or not page.long]
+    pages = [BY_NAME[name] for name in chosen.pages] or [page for page in PAGES if chosen.check or not page.named]
     states = {page.name: state(page, chosen.results) for page in pages}
     for name, why in states.items():
         print(f"{name}: {why}", flush=True)
