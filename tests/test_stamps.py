@@ -28,6 +28,9 @@ NOT_YET = {page.name for page in PAGES} - {
     "search",
     "tuning",
     "permutation",
+    "compare",
+    "accuracy/simulations",
+    "paper/README",
 }
 
 
