@@ -157,7 +157,8 @@ class Workers:
         from joblib import Parallel, delayed
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        everyone = Parallel(n_jobs=self.jobs, return_as="generator_unordered")
+        # One by one: in batches, a slow task keeps quick ones waiting behind it while other workers are idle.
+        everyone = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
         try:
             yield from everyone(delayed(perform)(task) for task in todo)
         except TerminatedWorkerError as err:
