@@ -105,7 +105,8 @@ def _round(seed: int, size: int, first: int, lines: list[Line]) -> list[Situatio
     """The first round is drawn at large; of each later one, half."""
     found = _looked_at(Ledger.of(lines), _most_suspects(size)) if lines else []
     chosen = [region for region in found for _ in range(size // 2 // len(found))]
-    return [Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size)]
+    drawn = (Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size))
+    return sorted(drawn, key=lambda situation: -situation.cost)
 
 
 def _looked_at(ledger: Ledger, most: int) -> list[Region]:

@@ -36,6 +36,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "effect": ("none", "weak", "strong", "very strong"),
 }
 MOST_CELLS = 400_000
+MOST_CELLS_OF = {"l1": 200_000}  # liblinear takes minutes for a fit to more
 FEWEST = 5  # rows of a class: fewer call for caution, whatever else
 MOST_SHIFT = 1.15  # either way: a single column has an AUC of 0.95; better ones are leaks, which the result names
 # Cells that are alike in most rows tell little: classes lie further apart, for AUCs as high as those of real tables.
@@ -70,7 +71,7 @@ def fits(levels: Levels) -> bool:
     cells = ROWS[levels["rows"]][0] * COLUMNS[levels["columns"]][0]
     return (
         least >= FEWEST
-        and cells <= MOST_CELLS
+        and cells <= MOST_CELLS_OF.get(levels["family"], MOST_CELLS)
         and all(levels[f] in allowed for rule in wanted for f, allowed in rule.items())
     )
 
@@ -90,6 +91,12 @@ class Situation:
     @cached_property
     def levels(self) -> Levels:
         return next(levels for levels in self._drawn() if fits(levels))
+
+    @property
+    def cost(self) -> float:
+        """Roughly how long it takes: the slowest ones go first, so that nothing waits for them at the end."""
+        cells = ROWS[self.levels["rows"]][1] * COLUMNS[self.levels["columns"]][1]
+        return float(min(cells, MOST_CELLS) * np.prod([SLOW.get(level, 1.0) for level in self.levels.values()]))
 
     def _drawn(self) -> Iterator[Levels]:
         rng, given = source(self.seed, "situation", self.index), dict(self.region)
