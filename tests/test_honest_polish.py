@@ -20,7 +20,7 @@ from data import gaussian
 from development_data import load
 from foldless.honest.families import describe
 from foldless.honest.leave_one_out import remove_rows
-from foldless.honest.optimum import CONVERGED, curvature_of, nearest_on_path, optimum
+from foldless.honest.optimum import CONVERGED, agreement, curvature_of, nearest_on_path, optimum
 from foldless.model.view import take_apart
 from test_honest_refits import pair_auc
 
@@ -249,3 +249,34 @@ def test_an_early_stop_keeps_the_scale_of_the_user():
     assert a.scores.scores.mean() == pytest.approx(refits.mean(), abs=0.25 * refits.std())
     low, high = a.error().sensitivity.interval(0.9)
     assert low < np.mean(refits[y == 1] > 0) < high
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_that_change_no_score_do_not_count(classes):
+    """One-hot columns add up to 1, as the intercept does: solvers leave their common level wherever they stop."""
+    rng = np.random.default_rng(0)
+    y, town = np.arange(900) % classes, rng.integers(6, size=900)
+    X = np.column_stack([rng.standard_normal((900, 3)) + 0.6 * y[:, None], np.eye(6)[town]])
+    far = LogisticRegression(C=10, tol=1e-10, max_iter=10_000).fit(X, y)
+    level = np.r_[np.zeros(3), np.full(6, 4.0)]
+    stopped = LogisticRegression(C=10).fit(X, y)
+    stopped.coef_, stopped.intercept_ = far.coef_ + level, far.intercept_ - 4.0  # the same scores, far from the optimum
+    a, b = (fl.analyse(model, X, y) for model in (stopped, far))
+    assert a.verdict == "trust"
+    assert a.auc.mean == pytest.approx(b.auc.mean, abs=1e-9)
+    assert a.auc.sd == pytest.approx(b.auc.sd, abs=1e-9)
+
+
+@pytest.mark.parametrize("columns", [5, 30])
+def test_on_new_rows_classifiers_agree_at_least_as_far_as_the_bound_says(columns):
+    """Directions that hardly vary, and others: the cosine of the scores on new rows of the same law."""
+    rng, scale = np.random.default_rng(1), np.logspace(-3, 0, columns)
+    for _ in range(20):
+        X, new = (rng.standard_normal((n, columns)) * scale for n in (200, 20_000))
+        v = rng.standard_normal(columns) / scale
+        w = v + 0.1 * rng.standard_normal(columns) / scale
+        (here, there), of_weights = (np.corrcoef(Z @ v, Z @ w)[0, 1] for Z in (X, new)), v @ w
+        of_weights /= np.linalg.norm(v) * np.linalg.norm(w)
+        assert there >= 1 - (1 - here) / (1 - (columns / 200) ** 0.5) ** 2
+        assert agreement(of_weights, here, columns / 200) <= max((of_weights + here) / 2, there) + 1e-12
+    assert agreement(0.2, 0.9, 1.5) == pytest.approx(0.55)  # more columns than rows: training scores do not tell

@@ -44,7 +44,7 @@ class Optimum:
     curvature: Curvature  # second derivatives there
     residual_before: float  # optimality residual of the user's fit ...
     residual: float  # ... and of `point`
-    direction_cosine: float  # mean of the cosines between the two in weight space and in score space
+    direction_cosine: float  # their `agreement`
     penalty_factor: float = 1.0  # how much stronger the penalty is at `point` than in the user's objective
     fitted: Floats | None = None  # scores of the user's fit where that is not `point`
 
@@ -207,19 +207,24 @@ def descend(
 
 
 def match_of_fit(objective: Objective, start: Point, point: Point) -> float:
-    """`direction_match` of the user's fit `start` with another point."""
-    return direction_match(start, point, float(np.linalg.norm(_augmented(objective))))
+    """`agreement` of the user's fit `start`, which may lie in part outside the row space, with another point."""
+    tiny, norm = np.finfo(float).tiny, float(np.linalg.norm(_augmented(objective)))
+    weights = float(start.coef @ point.coef) / max(norm * float(np.linalg.norm(point.coef)), tiny)
+    za, zb = start.scores - start.scores.mean(), point.scores - point.scores.mean()
+    scores = float(za @ zb) / max(float(np.linalg.norm(za) * np.linalg.norm(zb)), tiny)
+    return agreement(weights, scores, objective.X.shape[1] / len(za))
 
 
-def direction_match(a: Point, b: Point, norm_a: float) -> float:
-    """Mean of the cosines between two classifiers in weight space and in score space.
+def agreement(weights: float, scores: float, columns_per_row: float) -> float:
+    """How far two classifiers agree, from the cosines of their weights and of their scores on the rows.
 
-    `norm_a` is the length of the first weight vector, part of which may lie outside the row space.
+    It is the mean of the two; but weights along columns that hardly vary, or that add up to a constant as one-hot
+    columns do, change no score. Where rows are many the scores tell: on new rows two classifiers differ by no more than
+    1 / (1 - sqrt(P / N))^2 times the mean square on N normal rows with P columns.
     """
-    tiny = np.finfo(float).tiny
-    weights = float(a.coef @ b.coef) / max(norm_a * float(np.linalg.norm(b.coef)), tiny)
-    za, zb = a.scores - a.scores.mean(), b.scores - b.scores.mean()
-    return 0.5 * (weights + float(za @ zb) / max(float(np.linalg.norm(za) * np.linalg.norm(zb)), tiny))
+    room = (1 - min(columns_per_row, 1.0) ** 0.5) ** 2
+    at_least = 1 - (1 - scores) / room if room else -1.0
+    return max((weights + scores) / 2, at_least)
 
 
 def _newton_step(objective: Objective, design: Design, point: Point, curvature: Curvature) -> Point | None:

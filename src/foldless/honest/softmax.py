@@ -222,11 +222,11 @@ def _residual(problem: Softmax, coef: Floats, z: Floats) -> float:
 
 
 def _cosine(problem: Softmax, a: SoftmaxOptimum, b: SoftmaxOptimum) -> float:
-    """Mean of the cosines between two fits in weights and in decision values, ignoring what softmax leaves free."""
-    return 0.5 * (
-        _angle(problem.penalised(a.coef), problem.penalised(b.coef))
-        + _angle(a.decisions - a.decisions.mean(axis=0), b.decisions - b.decisions.mean(axis=0))
-    )
+    """The `agreement` of two fits, ignoring what softmax leaves free."""
+    weights = _angle(problem.penalised(a.coef), problem.penalised(b.coef))
+    scores = _angle(a.decisions - a.decisions.mean(axis=0), b.decisions - b.decisions.mean(axis=0))
+    in_row_space = problem.design.pivots is not None
+    return optimum.agreement(weights, scores, 1.0 if in_row_space else len(a.coef) / len(a.decisions))
 
 
 def _angle(a: Floats, b: Floats) -> float:
