@@ -37,7 +37,7 @@ from foldless_studies.truth.regions import (
     suspects,
     text_of,
 )
-from foldless_studies.truth.situations import FACTORS, FEWEST, Region, Situation
+from foldless_studies.truth.situations import FACTORS, FEWEST, Region, Situation, slowness
 
 ROUNDS = 20
 SHOWN = 25
@@ -102,9 +102,10 @@ def _sizes(situations: int) -> list[int]:
 
 
 def _round(seed: int, size: int, first: int, lines: list[Line]) -> list[Situation]:
-    """The first round is drawn at large; of each later one, half."""
+    """The first round is drawn at large; of each later one, half, or more where suspects are slow."""
     found = _looked_at(Ledger.of(lines), _most_suspects(size)) if lines else []
-    chosen = [region for region in found for _ in range(size // 2 // len(found))]
+    counts = [round(size // 2 // len(found) / slowness(dict(region).values())) for region in found]
+    chosen = [region for region, count in zip(found, counts, strict=True) for _ in range(count)]
     drawn = (Situation(seed, first + k, chosen[k] if k < len(chosen) else ()) for k in range(size))
     return sorted(drawn, key=lambda situation: -situation.cost)
 

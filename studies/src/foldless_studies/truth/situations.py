@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,9 +59,15 @@ FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     **{("question", risk): {"family": ("logistic", "lda", "l1", "kbest", "elastic net")} for risk in RISKS},
 }
 # How many times as much a situation costs, roughly: it is drawn as seldom.
-SLOW = {"2001-5000": 2.0, "categories": 3.0, "subjects": 1.5, "forest": 3.0, "l1": 1.5, "compare": 1.5}
+SLOW = {"2001-5000": 2.0, "categories": 3.0, "subjects": 1.5, "forest": 3.0, "l1": 2.0, "compare": 2.0}
+SLOW |= {"elastic net": 2.5}
 Levels = dict[str, str]
 Region = tuple[tuple[str, str], ...]  # levels that situations have in common
+
+
+def slowness(levels: Iterable[str]) -> float:
+    """How many times as long situations with these levels take, roughly."""
+    return float(np.prod([SLOW.get(level, 1.0) for level in levels]))
 
 
 def fits(levels: Levels) -> bool:
@@ -96,14 +102,14 @@ class Situation:
     def cost(self) -> float:
         """Roughly how long it takes: the slowest ones go first, so that nothing waits for them at the end."""
         cells = ROWS[self.levels["rows"]][1] * COLUMNS[self.levels["columns"]][1]
-        return float(min(cells, MOST_CELLS) * np.prod([SLOW.get(level, 1.0) for level in self.levels.values()]))
+        return min(cells, MOST_CELLS) * slowness(self.levels.values())
 
     def _drawn(self) -> Iterator[Levels]:
         rng, given = source(self.seed, "situation", self.index), dict(self.region)
         while True:
             drawn = {factor: levels[rng.integers(len(levels))] for factor, levels in FACTORS.items()}
             drawn = {factor: level for factor, level in drawn.items() if factor not in given}
-            if rng.random() * np.prod([SLOW.get(level, 1.0) for level in drawn.values()]) < 1:
+            if rng.random() * slowness(drawn.values()) < 1:
                 yield drawn | given
 
     def data(self) -> Data:
