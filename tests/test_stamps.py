@@ -31,6 +31,9 @@ NOT_YET = {page.name for page in PAGES} - {
     "compare",
     "accuracy/simulations",
     "paper/README",
+    "shapes",
+    "memory",
+    "speed/speed",
 }
 
 
