@@ -34,6 +34,7 @@ NOT_YET = {page.name for page in PAGES} - {
     "shapes",
     "memory",
     "speed/speed",
+    "rms",
 }
 
 
