@@ -484,23 +484,29 @@ def test_numbers_at_which_the_support_vector_machine_never_ends_are_refused(tabl
     assert "rescale the columns" in line
 
 
+PLAN = [sys.executable, "-c", "from foldless.cli import main; main()", "plan", "--auc", "0.8", "--half-width", "0.05"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_disk_behind_the_output_is_reported():
-    """Not only the system's words: what could not be written, and what to do."""
+def test_a_full_disk_behind_the_output_is_reported(unbuffered):
+    """Not only the system's words: what could not be written, and what to do; also if it shows only at the end."""
     with open("/dev/full", "w") as full:
-        words = [
-            sys.executable,
-            "-c",
-            "from foldless.cli import main; main()",
-            "plan",
-            "--auc",
-            "0.8",
-            "--half-width",
-            "0.05",
-        ]
-        found = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        found = subprocess.run(PLAN, stdout=full, stderr=subprocess.PIPE, text=True, check=False, env=env)
     assert found.returncode == 2
     assert (
         found.stderr
         == "foldless: the answer cannot be written (No space left on device): make room, or send it elsewhere.\n"
     )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_seen_enough_is_no_error(unbuffered):
+    """`foldless ... | head -0`: no word about it."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    found = subprocess.run(PLAN, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, env=env)
+    os.close(writing)
+    assert (found.returncode, found.stderr) == (1, "")

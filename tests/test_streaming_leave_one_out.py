@@ -154,7 +154,7 @@ def test_roc_and_error_on_a_stream(data):
 def test_a_fit_that_stopped_early_is_polished_in_the_same_way(data):
     """Newton steps, one product at a time, and the search along the path of penalties: the same notes and numbers."""
     X, y = data
-    model = make_pipeline(StandardScaler(), LogisticRegression(C=100, max_iter=3))
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=100, max_iter=1))
     with pytest.warns(ConvergenceWarning):
         model.fit(X, y)
     with pytest.warns(fl.TrustWarning, match="which point elsewhere"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -101,13 +102,18 @@ def exit_code(call: Callable[[], Any]) -> int:
     """Run the command and return its exit code; an error is printed as one line."""
     try:
         result = call()
+        sys.stdout.flush()  # a disk that is full shows only now
     except click.ClickException as err:
         return complain(err.format_message(), 2)
     except (Interrupted, click.Abort) as err:
         return complain(str(err) or "interrupted", 130)
     except FoldlessError as err:
         return complain(in_options(str(err)), 2)
+    except BrokenPipeError:  # whoever reads the answer has seen enough, as in `foldless ... | head`
+        _forget_output()
+        return 1
     except OSError as err:
+        _forget_output()
         return complain(_described(err), 2)
     except MemoryError:
         return complain(NO_MEMORY, 2)
@@ -116,6 +122,15 @@ def exit_code(call: Callable[[], Any]) -> int:
     except Exception as err:
         return internal_error(err)
     return result if isinstance(result, int) else 0
+
+
+def _forget_output() -> None:
+    """What could not be written would be tried again at exit, which is too late for a word about it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _described(err: OSError) -> str:
