@@ -92,7 +92,7 @@ def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
         (a.brier, np.mean(np.sum((chances - true) ** 2, axis=2)), lambda p: 2 * (1 - p) ** 2),
         (a.log_loss, np.mean([log_loss(y, each) for each in chances]), lambda p: -np.log(p)),
     ):
-        mean = of_rows + unseen.share * (unseen.weights @ loss(unseen.p) - of_rows)
+        mean = of_rows + unseen.share * (unseen.weights @ loss(unseen.values) - of_rows)
         assert measure.mean == pytest.approx(mean, rel=0.03)  # its law is skewed
     expected = chances.mean(axis=(0, 1))
     for k, label in enumerate(model.classes_):

@@ -55,7 +55,7 @@ def analysed(model=None, **options):
 
 def beside_unseen(value, unseen, loss):
     """The mean of a loss over rows and unseen rows."""
-    return value + unseen.share * (unseen.weights @ loss(unseen.p, unseen.positive) - value)
+    return value + unseen.share * (unseen.weights @ loss(unseen.values, unseen.positive) - value)
 
 
 def without_each(model, X, y):
@@ -191,7 +191,7 @@ def test_unseen_rows_vary_as_much_as_those_there_are_and_lie_as_far_apart_as_the
     p = expit(0.4 + 0.9 * y + rng.standard_normal(24))
     rows = ProbableRows(y, p[None, :], p, 0.0)
     law = rows.unseen(StudentEffect(apart, 1e-9, np.inf))
-    s, w = logit(law.p), [law.weights * (law.positive == k) for k in (False, True)]
+    s, w = logit(law.values), [law.weights * (law.positive == k) for k in (False, True)]
     assert [each.sum() for each in w] == pytest.approx([2 / 3, 1 / 3])
     low, high = (each @ s / each.sum() for each in w)
     sd, other = (np.sqrt(each @ (s - mean) ** 2 / each.sum()) for each, mean in zip(w, (low, high), strict=True))

@@ -124,7 +124,7 @@ class ClassMeasures:
         """The mean loss; `unseen`: that of a further row, by the probability of its class."""
         rows = self.of_class(0, float(self.auc.details["noise_share"]))
         losses = np.mean([loss(p) for p in np.moveaxis(self.honest, 1, 0)], axis=0)
-        law = rows.mean_of(losses, False, self.unseen, unseen(self.unseen.p))
+        law = rows.mean_of(losses, False, self.unseen.of(lambda p, _: unseen(p)))
         law = replace(law, error=law.error * (1 + rows.noise_share) ** 0.5)  # whatever the order of the classes
         return Measure.positive(name, law, float(loss(self.own).mean()), most)
 
@@ -132,7 +132,7 @@ class ClassMeasures:
     def unseen(self) -> Unseen:
         """Further rows of each class, with its probability."""
         each = [self.of_class(k, 0.0).unseen(post.effect) for k, post in enumerate(self.auc.against_rest.values())]
-        p, weights = (np.concatenate([getattr(law, x)[law.positive] for law in each]) for x in ("p", "weights"))
+        p, weights = (np.concatenate([getattr(law, x)[law.positive] for law in each]) for x in ("values", "weights"))
         return Unseen(np.arange(p.size) < np.count_nonzero(each[0].positive), p, weights, each[0].share)
 
     def of_class(self, k: int, noise_share: float) -> ProbableRows:

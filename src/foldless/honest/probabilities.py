@@ -49,17 +49,27 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """A law of further rows: classes, probabilities, weights that add up to 1, and the share that they all count."""
+    """A law of further rows: classes, values (probabilities, or losses), weights that add up to 1, what all count."""
 
     positive: Bools
-    p: Floats
+    values: Floats
     weights: Floats
     share: float
 
-    def within(self, values: Floats) -> Floats:
-        """Values less the mean of their class."""
+    def of(self, loss: Loss) -> Unseen:
+        """The same rows with their losses as values."""
+        return replace(self, values=loss(self.values, self.positive))
+
+    @property
+    def mean(self) -> float:
+        """The mean value."""
+        return float(self.weights @ self.values)
+
+    @property
+    def within(self) -> Floats:
+        """The values less the mean of their class."""
         of = self.weights * self.positive, self.weights * ~self.positive
-        return np.asarray(values - np.where(self.positive, *(w @ values / w.sum() for w in of)))
+        return np.asarray(self.values - np.where(self.positive, *(w @ self.values / w.sum() for w in of)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +138,8 @@ class ProbableRows:
     def average(self, loss: Loss, unseen: Unseen | None = None, said: Floats | None = None) -> Estimate:
         """The mean of a loss, with its standard error; less what is chance, given the chances `said` of the labels."""
         losses = loss(self.honest, self.positive).mean(axis=0)
-        others, seen = (None, 1.0) if unseen is None else (loss(unseen.p, unseen.positive), 1 - unseen.share)
-        found = self.mean_of(losses, True, unseen, others)
+        others, seen = (None, 1.0) if unseen is None else (unseen.of(loss), 1 - unseen.share)
+        found = self.mean_of(losses, True, others)
         one, zero = (loss(self.honest[0], np.full(self.positive.shape, label)) for label in (True, False))
         return replace(found, value=found.value - seen * self.chance_in(float(self.weights @ losses), one, zero, said))
 
@@ -141,14 +151,12 @@ class ProbableRows:
         chance = float(said * (1 - said) @ np.square(self.weights * (one - zero))) * said.size / self.units
         return min(gap**2, chance) / gap if gap else 0.0
 
-    def mean_of(
-        self, values: Floats, noise: bool, unseen: Unseen | None = None, others: Floats | None = None
-    ) -> Estimate:
-        """The mean of one value per row, `noise` if it varies with the training rows; `unseen` rows have `others`."""
+    def mean_of(self, values: Floats, noise: bool, others: Unseen | None = None) -> Estimate:
+        """The mean of one value per row, and of the values of `others`; `noise` if it varies with the training rows."""
         mean = float(self.weights @ values)
-        if unseen is not None and others is not None:
-            mean += unseen.share * (float(unseen.weights @ others) - mean)
-        return Estimate(mean, self.error_of(self.effects(values), noise, unseen, others))
+        if others is not None:
+            mean += others.share * (others.mean - mean)
+        return Estimate(mean, self.error_of(self.effects(values), noise, others))
 
     def effects(self, values: Floats) -> Floats:
         """What each row adds to the mean of the values."""
@@ -157,19 +165,16 @@ class ProbableRows:
         centre = np.where(self.positive, values[self.positive].mean(), values[~self.positive].mean())
         return np.asarray(self.weights * (values - centre))
 
-    def error_of(
-        self, effects: Floats, noise: bool, unseen: Unseen | None = None, others: Floats | None = None
-    ) -> float:
+    def error_of(self, effects: Floats, noise: bool, others: Unseen | None = None) -> float:
         """Standard error of a sum of effects; what the fits share moves those of a class, not its share of the rows."""
         within = effects - np.where(self.positive, effects[self.positive].mean(), effects[~self.positive].mean())
         sums, inner = (x if self.groups is None else np.bincount(self.groups, weights=x) for x in (effects, within))
         n = sums.size
         off, inner, weights = n * sums, n * inner, np.full(n, 1 / n)  # of a row each
-        if unseen is not None and others is not None:
-            inside = unseen.within(others)
-            apart = inside if self.prevalence is not None else others - unseen.weights @ others
-            off, inner = np.concatenate([off, apart]), np.concatenate([inner, inside])
-            weights = np.concatenate([(1 - unseen.share) * weights, unseen.share * unseen.weights])
+        if others is not None:
+            apart = others.within if self.prevalence is not None else others.values - others.mean
+            off, inner = np.concatenate([off, apart]), np.concatenate([inner, others.within])
+            weights = np.concatenate([(1 - others.share) * weights, others.share * others.weights])
         if (unit := float(np.abs(off).max())) == 0:
             return 0.0
         squares = np.square(off / unit)  # powers of tiny ones would vanish
