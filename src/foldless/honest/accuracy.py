@@ -59,10 +59,23 @@ def judged(honest: ClassScores, k: int = 1) -> Judged:
     own = scores[honest.codes, :, np.arange(honest.codes.size)].T
     ahead = (scores > own) | ((scores == own) & first[:, None])
     right = np.mean(np.count_nonzero(ahead, axis=0) < k, axis=0)
-    p = (right.sum() + 0.5) / (right.size + 1)  # kept off 0 and 1
     if honest.noise_share is None:
-        return Judged(right, honest.codes, min(1.0, _noise(honest, k) / (p * (1.0 - p))))
+        rows = rows_for_noise(honest.codes.size, len(honest.alone), honest.most)
+        drawn = (honest.replaced[:, rows], honest.alone[:, rows], honest.pairs(rows))
+        return with_noise(right, honest.codes, rows, drawn, k)
     return Judged(right, honest.codes, honest.noise_share, _dependence(right - right.mean(), honest.groups))
+
+
+def rows_for_noise(N: int, K: int, most: int) -> Ints:
+    """A fixed random sample of rows."""
+    most = min(FOR_NOISE, most, int(np.sqrt(MAX_ENTRIES / K)))
+    return np.sort(np.random.default_rng(SEED).permutation(N)[:most])
+
+
+def with_noise(right: Floats, codes: Ints, rows: Ints, drawn: tuple[Floats, Floats, Floats], k: int = 1) -> Judged:
+    """All rows, with the share of noise that some rows show by their scores (K, m) and (K, m, m), see `_noise`."""
+    p = (right.sum() + 0.5) / (right.size + 1)  # kept off 0 and 1
+    return Judged(right, codes, min(1.0, _noise(codes[rows], *drawn, right.size, k) / (p * (1.0 - p))))
 
 
 def _dependence(off: Floats, groups: Ints | None) -> float:
@@ -72,20 +85,15 @@ def _dependence(off: Floats, groups: Ints | None) -> float:
     return max(1.0, float(np.sum(np.bincount(groups, off) ** 2) / np.sum(off**2)))
 
 
-def _noise(honest: ClassScores, k: int) -> float:
-    """s mean q (1 - q), on a fixed random sample of rows."""
-    N, K = honest.codes.size, len(honest.alone)
-    most = min(FOR_NOISE, honest.most, int(np.sqrt(MAX_ENTRIES / K)))
-    rows = np.sort(np.random.default_rng(SEED).permutation(N)[:most])
-    own, each = honest.codes[rows], np.arange(rows.size)
-    scores = honest.replaced[:, rows].copy()
+def _noise(own: Ints, replaced: Floats, alone: Floats, without: Floats, N: int, k: int) -> float:
+    """s mean q (1 - q), from the scores of rows with an average row in their place, without them, and in pairs."""
+    K, each, scores = len(alone), np.arange(own.size), replaced.copy()
     at_own = scores[own, each]
     scores[own, each] = -np.inf
     rival = np.argpartition(scores, K - k, axis=0)[K - k]
-    without, alone = honest.pairs(rows), honest.alone[:, rows]
     moves = without[own, each] - without[rival, each] - (alone[own, each] - alone[rival, each])[:, None]
     moves[each, each] = 0.0
-    sd = np.maximum(np.sqrt(np.sum(moves**2, axis=1) * (N - 1) / (rows.size - 1)), TINY)
+    sd = np.maximum(np.sqrt(np.sum(moves**2, axis=1) * (N - 1) / (own.size - 1)), TINY)
     return _symmetric(own, rival, K) * _uncertain(np.clip((at_own - scores[rival, each]) / sd, -HUGE, HUGE))
 
 

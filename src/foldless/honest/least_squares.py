@@ -95,20 +95,24 @@ class LeastSquares:
         return np.asarray(1.0 - np.minimum(G * self.D[rows], MAX_LEVERAGE))[:, None]
 
     def pairs(self, rows: Ints) -> Floats:
-        """Scores (K, m, m) of the rows without each pair of them, the scaler kept: `pair_shifts` with one D for all."""
-        g, B = self.gradient[rows], self.curvature.influence_rows(self.design, rows)
-        model = LocalModel(g, self.D[rows], B)
-        G, d, own = B @ B.T, model.curvature_alone, model.diagonal[:, None]
-        det = np.maximum(1.0 - np.outer(d, d) * G**2, MIN_DETERMINANT)
-        by_own, by_other = (own + d * G**2) / det, G * (1.0 + own * d[:, None]) / det
-        u = (g / model.slack[:, None]).T
-        return np.asarray(self.scores[rows].T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
+        """Scores (K, m, m) of the rows without each pair of them, the scaler kept."""
+        B = self.curvature.influence_rows(self.design, rows)
+        return scores_in_pairs(self.scores[rows], LocalModel(self.gradient[rows], self.D[rows], B))
 
     def weights(self) -> tuple[Floats, Floats]:
         """Weights (K, P) on the columns of X, which are -X'g / lam at the optimum, and intercepts (K,)."""
         W = np.asarray(self.objective.X.T @ self.gradient) / -self.objective.lam
         rest = np.mean(self.scores - np.asarray(self.objective.X @ W), axis=0)
         return W.T, rest if self.objective.free_intercept else np.zeros(rest.size)
+
+
+def scores_in_pairs(scores: Floats, model: LocalModel) -> Floats:
+    """Scores (K, m, m) of m rows without each pair of them, from those of the fit: `pair_shifts` with one D for all."""
+    G, d, own = model.G, model.curvature_alone, model.diagonal[:, None]
+    det = np.maximum(1.0 - np.outer(d, d) * G**2, MIN_DETERMINANT)
+    by_own, by_other = (own + d * G**2) / det, G * (1.0 + own * d[:, None]) / det
+    u = (model.g / model.slack[:, None]).T
+    return np.asarray(scores.T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
 
 
 def pull_of_class(B: Floats, U: Floats) -> Floats:

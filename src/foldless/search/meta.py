@@ -27,6 +27,7 @@ from foldless.honest.refits import classes_of, scores_of
 from foldless.results.auc import AUCPosterior
 from foldless.search.paths import Study, posterior_of_search
 from foldless.search.run import SearchOutcome, check_settings, run
+from foldless.tables.device import is_torch, to_host
 
 NO_GROUPS = (
     "a search over more than two classes takes independent rows: search one class against the rest, y == label, or "
@@ -212,11 +213,13 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y : training rows and their classes, two or more
+            PyTorch tensors of more than two classes are judged on their device: RidgeClassifier, by an accuracy.
         groups : array of shape (N,), optional
             Labels of dependent rows: patients, sessions, runs. For two classes.
         **params : passed on to ``fit`` of the estimator
         """
         check_settings(self)
+        y = to_host(y) if is_torch(y) else y
         options = Options(groups=groups, prior=self.prior, method=self.method, multi_class=self.multi_class)
         if not options.in_sample:
             EffectPrior.checked(self.prior)

@@ -15,6 +15,7 @@ from foldless.errors import InputError, TrustWarning, warn_user
 from foldless.progress import as_progress, told
 from foldless.search.candidates import Family, JointAUC, Params, expand, families, param_columns, ranks, simplest
 from foldless.search.paths import Outcome, Study, as_is, try_candidate, try_family, try_ridges
+from foldless.tables.device import is_torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,10 @@ def run(study: Study, settings: Any) -> SearchOutcome:
 def _tried(study: Study, candidates: list[Params], settings: Any) -> Iterator[Outcome]:
     from joblib import effective_n_jobs
 
+    if study.several_classes and is_torch(study.X):
+        from foldless.search.device import try_on_device
+
+        return told(try_on_device(study, candidates), len(candidates), as_progress(settings.progress, "candidates"))
     parts = families(study.estimator, candidates)
     if study.several_classes and not all(is_of_ridges(family) for family in parts):
         parts = [Family((k,), (params,)) for k, params in enumerate(candidates)]

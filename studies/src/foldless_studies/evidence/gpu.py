@@ -7,6 +7,7 @@ Needs PyTorch with CUDA and array-api-compat. For tables of N x P:
 - ``fl.cbauc(w, X, y)``, K = 1, against the bandwidth of a copy of X, in float32 and float64.
 - ``fl.cbauc(W, X, y)``, K = 256, against ``torch.matmul(X, W)`` alone. TF32 is off in both.
 - ``fl.auc_posterior(model, X, y)`` of a fitted logistic regression in float32, against the two products it needs.
+- A ``FoldlessSearch`` by accuracy over 20 penalties of a ridge classifier of 1,000 classes, P = 1,024.
 - The answers against those of the CPU in float64 on the same numbers: over all rows, or the first 20,000.
 
 Times are medians over repetitions, wall clock, with the device idle before and after each; the answer that comes back
@@ -25,14 +26,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
 import foldless as fl
 from foldless_studies.evidence.stamps import stamp
 from foldless_studies.pages import Page, Table, Text
 
-LIMITS = {"one": 0.70, "many": 0.80, "float64": 1e-6, "float32": 1e-4, "products": 1.5, "more": 20.0}
+LIMITS = {"one": 0.70, "many": 0.80, "float64": 1e-6, "float32": 1e-4, "products": 1.5, "more": 20.0, "sweep": 60.0}
 FEW, BLOCK = 20_000, 50_000
+CLASSES, WIDTH, PENALTIES = 1_000, 1_024, np.logspace(-2, 6, 20)
 
 
 def seconds(call: Callable[[], Any], repeats: int) -> float:
@@ -135,9 +137,34 @@ def honest(X: torch.Tensor, y: torch.Tensor, repeats: int) -> dict[str, Any]:
     }
 
 
+def sweep(rows: int) -> dict[str, Any]:
+    """Figures of a search over penalties, of rows that scatter about means of their classes; the first call counts."""
+    generator = torch.Generator("cuda").manual_seed(20240229)
+    y = torch.randint(CLASSES, (rows,), generator=generator, device="cuda")
+    X = torch.randn(rows, WIDTH, generator=generator, device="cuda")
+    X += 0.15 * torch.randn(CLASSES, WIDTH, generator=generator, device="cuda")[y]
+
+    def searched(X: Any, y: Any, penalties: Any) -> fl.FoldlessSearch:
+        return fl.FoldlessSearch(RidgeClassifier(), {"alpha": penalties}, scoring="accuracy").fit(X, y)
+
+    searched(X[:FEW], y[:FEW], PENALTIES[:1])
+    start = time.perf_counter()
+    best, extra = with_memory(lambda: searched(X, y, PENALTIES).best_posterior_)
+    taken = time.perf_counter() - start
+    few = searched(X[:FEW], y[:FEW], PENALTIES[10:12]).posteriors_
+    host = searched(X[:FEW].double().cpu().numpy(), y[:FEW].cpu().numpy(), PENALTIES[10:12]).posteriors_
+    apart = [np.subtract(a.interval(0.9), b.interval(0.9)) for a, b in zip(few, host, strict=True)]
+    return {
+        "sweep_s": taken,
+        "sweep_mb": extra,
+        "sweep_accuracy": best.mean,
+        "sweep_difference": float(np.max(np.abs(apart))),
+    }
+
+
 def verdict(r: dict[str, Any]) -> list[str]:
     """Which limits are met."""
-    difference = max(r["difference_one"], r["difference_many"], r.get("honest_difference", 0.0))
+    difference = max(value for name, value in r.items() if "difference" in name)
     checks = {
         f"K = 1 at {r['one_of_copy']:.0%} of the bandwidth of a copy": r["one_of_copy"] >= LIMITS["one"],
         f"K = many at {r['matmul_share']:.0%} of matmul alone": r["matmul_share"] >= LIMITS["many"],
@@ -145,6 +172,9 @@ def verdict(r: dict[str, Any]) -> list[str]:
     }
     if "honest_ms" in r:
         checks[f"posterior in {r['honest_ms']:.1f} of {r['allowed_ms']:.1f} ms"] = r["honest_ms"] <= r["allowed_ms"]
+        checks[f"{PENALTIES.size} penalties, {CLASSES} classes in {r['sweep_s']:.1f} s"] = (
+            r["sweep_s"] <= LIMITS["sweep"]
+        )
     return [f"{'met ' if ok else 'MISSED'}  {r['dtype']}: {text}" for text, ok in checks.items()]
 
 
@@ -165,6 +195,10 @@ ROWS = (
     ("1.5 x both products + 20 ms", "allowed_ms", ".1f"),
     ("device memory beside X, y, MB", "honest_mb", ".0f"),
     ("difference to the CPU, 20,000 rows, ends of the interval", "honest_difference", ".1e"),
+    (f"search: {PENALTIES.size} ridge penalties, {CLASSES:,} classes, P = {WIDTH:,}, s", "sweep_s", ".1f"),
+    ("accuracy of the best", "sweep_accuracy", ".3f"),
+    ("device memory beside X, y, MB", "sweep_mb", ".0f"),
+    ("difference to the CPU, 20,000 rows, 2 penalties, ends of the intervals", "sweep_difference", ".1e"),
 )
 
 
@@ -197,6 +231,9 @@ def main() -> None:
         X, y, W = make_table(args.rows, args.columns, args.classifiers, dtype)
         more = honest(X, y, args.repeats) if dtype == torch.float32 else {}
         results.append(along_weights(X, y, W, args.repeats) | more)
+        del X, y, W
+        if dtype == torch.float32:
+            results[-1] |= sweep(args.rows)
         print("\n".join(verdict(results[-1])), flush=True)
     print("\n" + (text := page(results, args).markdown()))
     if args.out:
