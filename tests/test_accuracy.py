@@ -108,6 +108,42 @@ def test_an_average_row_of_the_class_takes_the_place_of_the_row(model):
     assert gap.max() < 0.15 * size.max()
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeClassifier(1e5),
+        LogisticRegression(C=1e-5, **TIGHT),
+        OneVsRestClassifier(LogisticRegression(C=1e-5, **TIGHT)),
+    ],
+    ids=["ridge", "softmax", "one against the rest"],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_strong_penalties_find_nothing_in_noise(model, weighted):
+    """Where classes are equal in number, hardly anything but the row's own share of the intercepts can tell them."""
+    y = np.arange(60) % 4
+    X = np.random.default_rng(0).normal(size=(60, 100)) / 10
+    weight = 1.0 + (np.arange(60) % 8 >= 4) if weighted else np.ones(60)
+    fit = {} if not weighted else {"sample_weight": weight}
+    fitted = _fitted(model, X, y, weight)
+    found = fl.analyse(fitted, X, y, **fit).class_scores
+    assert np.mean(found.replaced.argmax(axis=0) == y) < 0.45
+    for i in range(0, 60, 7):
+        rest = np.arange(60) != i
+        mass = weight[y == y[i]].sum()
+        grown = weight * np.where(y == y[i], mass / (mass - weight[i]), 1.0)
+        kept = _fitted(model, X[rest], y[rest], grown[rest])
+        gap = _centred(found.replaced[:, i] - kept.decision_function(X[[i]])[0], model)
+        assert np.abs(gap).max() < 1e-5
+
+
+def test_a_search_prefers_no_strong_penalty_in_noise():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 100)), np.arange(60) % 4
+    search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": np.logspace(0, 8, 9)}, scoring="accuracy").fit(X, y)
+    assert search.best_score_ < 0.45
+    assert max(search.cv_results_["mean_test_score"]) < 0.45
+
+
 def _fitted(model, X, y, weight):
     if not isinstance(model, OneVsRestClassifier):
         return clone(model).fit(X, y, sample_weight=weight)

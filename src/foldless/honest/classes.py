@@ -243,7 +243,7 @@ def _with_targets(view: LinearView, weight: Floats | None, most: int) -> ClassSc
     problems, optima = _at_optimum(view, known)
     residual, cosine = max(o.residual_before for o in optima), min(o.direction_cosine for o in optima)
     provenance = _provenance(f"{known[0].name}, one class against the rest", residual, residual > CONVERGED, cosine)
-    return scores_of_targets(problems, view.codes, most, DECISION, provenance)
+    return scores_of_targets(problems, view.codes, weight, most, DECISION, provenance)
 
 
 def _provenance(family: str, residual: float, polished: bool, cosine: float) -> Provenance:
@@ -262,7 +262,7 @@ def _with_surrogates(view: LinearView, weight: Floats | None, most: int) -> Clas
     )
     provenance = surrogate_provenance(view, matches[worst], note)
     score = LOG_ODDS if competes(view.estimator) else DECISION
-    return scores_of_targets(problems, view.codes, most, score, provenance)
+    return scores_of_targets(problems, view.codes, weight, most, score, provenance)
 
 
 def _agreement(a: Floats, b: Floats) -> float:
@@ -276,7 +276,7 @@ def _agreement(a: Floats, b: Floats) -> float:
 
 
 def scores_of_targets(
-    problems: Sequence[Problem], codes: Ints, most: int, score: str, provenance: Provenance
+    problems: Sequence[Problem], codes: Ints, weight: Floats | None, most: int, score: str, provenance: Provenance
 ) -> ClassScores:
     """Decision values of each row without it; one problem per class."""
     diagonals, _, added = zip(*(p.seen(np.empty((p.curvature.root.shape[1] + 1, 0))) for p in problems), strict=True)
@@ -285,7 +285,7 @@ def scores_of_targets(
     shifts = [G * p.g / a + m for p, G, a, m in zip(problems, diagonals, slack, added, strict=True)]
     alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)])
     impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
-    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, codes))
+    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, codes, weight))
     return ClassScores(
         *scores,
         partial(_pairs_of_targets, problems),
@@ -298,13 +298,16 @@ def scores_of_targets(
     )
 
 
-def _added_back(problems: Sequence[Problem], slack: Sequence[Floats], codes: Ints) -> Floats:
+def _added_back(
+    problems: Sequence[Problem], slack: Sequence[Floats], codes: Ints, sample_weight: Floats | None
+) -> Floats:
     """See `ClassScores.added_back`."""
-    out = np.empty((len(problems), codes.size))
+    out, weight = np.empty((len(problems), codes.size)), np.ones(codes.size) if sample_weight is None else sample_weight
     for moved, problem, a in zip(out, problems, slack, strict=True):
+        U = problem.g / a * problem.curvature.share_left
         for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
             B = problem.curvature.influence_rows(problem.design, rows)
-            moved[rows] = least_squares.pull_of_class(B, (problem.g / a)[rows, None])[:, 0]
+            moved[rows] = least_squares.pull_of_class(B, U[rows, None], weight[rows])[:, 0]
         moved *= -problem.gain / a
     return out
 

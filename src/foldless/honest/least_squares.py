@@ -7,7 +7,8 @@ h = D G_ii. With Z the scores (N, K), T the targets +-1 and U = D (Z - T) / (1 -
 
 A row that is removed also weakens its class: the sixth row of a class is judged by a fit that has seen five, and ranks
 its class too low. Where classes are compared, an average row of the class takes its place (`pull_of_class`), so that
-the counts are those of the fit.
+the counts are those of the fit. That row is one of N, so a free intercept has not left it out (`share_left`): else each
+row's own class would have an edge, which decides where strong penalties leave little but the intercepts.
 """
 
 from __future__ import annotations
@@ -80,12 +81,13 @@ class LeastSquares:
         Class by class, so that the rows of a class are at hand when one of them is replaced.
         """
         G, U, added = np.empty(self.codes.size), self.gradient.copy(), np.empty_like(self.scores)
+        left = self.curvature.share_left
         for rows in (np.flatnonzero(self.codes == k) for k in range(self.scores.shape[1])):
             B = self.curvature.influence_rows(self.design, rows)
             G[rows] = np.einsum("ij,ij->i", B, B)
             slack = self._slack(G[rows], rows)
             U[rows] /= slack
-            added[rows] = pull_of_class(B, U[rows]) / -slack
+            added[rows] = pull_of_class(B, U[rows] * left[rows, None], self.D[rows]) / -slack
         exposure = G / self._slack(G, slice(None))[:, 0] ** 2
         felt = exposure[:, None] * self.gradient**2
         impact = np.sum(felt / np.maximum(felt.mean(axis=0), TINY), axis=1)
@@ -115,9 +117,14 @@ def scores_in_pairs(scores: Floats, model: LocalModel) -> Floats:
     return np.asarray(scores.T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
 
 
-def pull_of_class(B: Floats, U: Floats) -> Floats:
-    """Mean over the other rows j of a class of G_ij U_j, G = B B'; shape of U."""
-    return np.asarray((B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U) / max(len(B) - 1, 1))
+def pull_of_class(B: Floats, U: Floats, weight: Floats) -> Floats:
+    """Sum over the other rows j of a class of G_ij U_j, G = B B', were they to gain the weight of row i; shape of U."""
+    return np.asarray((B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U) * gained(weight)[:, None])
+
+
+def gained(weight: Floats) -> Floats:
+    """Share by which the other rows of a class grow if they take over the weight of a row: 1/(n - 1) if all alike."""
+    return np.asarray(weight / (weight.sum() - weight))
 
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:

@@ -156,7 +156,7 @@ class _Fit:
         """Scores of some rows of class k: by the fit, and with an average row of the class in the place of each."""
         scores, G, slack, U = self.removed(z, k)
         others = (z * self.root.square()) @ pull.to(z.dtype) + (of_one * self.weight_of_one).to(z.dtype) - G * U
-        return scores, scores + G * U - others / (max(n - 1, 1) * slack)
+        return scores, scores + G * U - others * (1.0 - self.weight_of_one) / (max(n - 1, 1) * slack)
 
     def told(self, spectrum: Spectrum, known: _Decisions, z: Any) -> Ridge:
         """The answers, on the host; z are the rows on which the noise is measured."""

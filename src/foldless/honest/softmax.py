@@ -29,6 +29,7 @@ from foldless.honest.families import (
     row_weights,
     strength,
 )
+from foldless.honest.least_squares import gained
 from foldless.honest.scales import VANISHED, change_without_row, measured
 from foldless.honest.scaling import lifted
 from foldless.model.steps import ScaledColumns, sklearn_names
@@ -307,11 +308,12 @@ class Removal:
 
     def added_back(self) -> Floats:
         """What an average row of its own class, in the place of each row, adds to `alone`; shape (K, N)."""
-        moved, codes = np.empty_like(self.alone), self._problem.codes
+        moved, codes, mass = np.empty_like(self.alone), self._problem.codes, self._problem.mass
+        left = (1.0 - mass / mass.sum())[:, None] if self._problem.centre is not None else 1.0
         for rows in (np.flatnonzero(codes == k) for k in range(self._problem.n_classes)):
             A = self._problem.rows(rows)
-            reach = np.tensordot(self._inverse, (A.T @ self._s[rows]), ((3, 2), (0, 1)))  # H^-1 sum_j a_j x s_j
-            moved[rows] = (A @ reach.T - self._shift[rows]) / (rows.size - 1)
+            reach = np.tensordot(self._inverse, A.T @ (left * self._s)[rows], ((3, 2), (0, 1)))  # H^-1 sum_j a_j x s_j
+            moved[rows] = (A @ reach.T - (left * self._shift)[rows]) * gained(mass[rows])[:, None]
         return np.asarray(-np.einsum("ikl,il->ki", self._T, moved))
 
     def pairs(self, rows: Ints) -> Floats:
