@@ -15,7 +15,7 @@ from scipy.special import expit
 import foldless as fl
 from foldless_studies import runs
 from foldless_studies.sampling import Floats, Labels, source
-from foldless_studies.truth.situations import RISKS, Data, Levels, Situation, fits
+from foldless_studies.truth.situations import CLASSES, RISKS, Data, Levels, Situation, fits
 
 LEVEL = 0.9
 # A rate of 0 or 1, or an AUC of 1, lies outside every central interval: an end this close to it reaches it.
@@ -333,15 +333,24 @@ def _permutation(model: Any, data: Data, test: Test) -> dict[str, Asked]:
 def _classes(model: Any, data: Data, test: Test) -> dict[str, Asked]:
     from sklearn.metrics import roc_auc_score
 
-    a, noise, truth = fl.analyse(model, data.X, data.y), _is_noise(data), 0.5
+    """The AUC of three classes, and the share of rows that are classified rightly."""
+    a, noise, truth, (scores,) = fl.analyse(model, data.X, data.y), _is_noise(data), 0.5, test.scores(model)
+    right = _right_of_classes(a, data, test, scores)
     if not noise:
-        (scores,) = test.scores(model)
         if data.levels["family"] in ("logistic", "lda"):
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)
         both = [(c, np.isin(test.y, (c, other))) for c in range(3) for other in range(3) if c != other]
         truth = float(np.mean([roc_auc_score(test.y[rows] == c, scores[rows, c]) for c, rows in both]))
-    return {"classes": _on_auc(a.auc, truth, _doubts(a), noise)}
+    return {"classes": _on_auc(a.auc, truth, _doubts(a), noise), "accuracy": right}
+
+
+def _right_of_classes(a: fl.Analysis, data: Data, test: Test, scores: Floats) -> Asked:
+    shares, right = np.bincount(data.y) / data.y.size, scores.argmax(axis=1) == test.y
+    truth = float(shares @ [right[test.y == k].mean() for k in range(shares.size)])
+    low, high = a.accuracy.interval(LEVEL)
+    alarm = bool(low > shares.max()) if _is_noise(data) else None
+    return Asked(low, high, truth, alarm, _doubts(a), a.accuracy.mean)
 
 
 READ: dict[str, Callable[[fl.Analysis, Data, Test, Floats], Asked]] = {
@@ -353,5 +362,5 @@ OTHERS: dict[str, Callable[[Any, Data, Test], dict[str, Asked]]] = {
     "compare": _compare,
     "search": _search,
     "permutation": _permutation,
-    "classes": _classes,
+    **dict.fromkeys(CLASSES, _classes),
 }

@@ -21,6 +21,7 @@ CELLS = ("normal", "heavy-tailed", "skewed", "binary", "counts", "rare", "spikes
 LINEAR = ("logistic", "ridge", "svm", "lda")
 RISKS = ("brier", "log loss", "slope", "intercept", "precision", "net benefit")  # what `validate` says of probabilities
 AUCS = ("auc", "auc", "auc")
+CLASSES = ("classes", "accuracy")  # of three classes
 FACTORS: dict[str, tuple[str, ...]] = {
     "rows": (*ROWS, "21-40", "41-80", "81-200"),
     "columns": (*COLUMNS, "31-200", "201-2000"),
@@ -32,11 +33,12 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "pipeline": ("scaler", "scaler", "scaler", "plain", "minmax", "pca"),
     "weights": ("equal", "equal", "equal", "equal", "balanced"),
     # Few situations suit a permutation test.
-    "question": (*AUCS, "sensitivity", "specificity", "compare", "search", *RISKS, *("permutation",) * 4, "classes"),
+    "question": (*AUCS, "sensitivity", "specificity", "compare", "search", *RISKS, *("permutation",) * 4, *CLASSES),
     "effect": ("none", "weak", "strong", "very strong"),
 }
 MOST_CELLS = 400_000
 MOST_CELLS_OF = {"l1": 200_000}  # liblinear takes minutes for a fit to more
+ALIKE = 0.45  # share from which the classes have as many rows each, as in most experiments
 FEWEST = 5  # rows of a class: fewer call for caution, whatever else
 MOST_SHIFT = 1.15  # either way: a single column has an AUC of 0.95; better ones are leaks, which the result names
 # Cells that are alike in most rows tell little: classes lie further apart, for AUCs as high as those of real tables.
@@ -55,7 +57,7 @@ FITTING: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("question", "compare"): {"rows": tuple(ROWS)[:-1]},
     ("question", "search"): {"family": LINEAR[:3], "rows": tuple(ROWS)[1:4], "structure": UNGROUPED},
     ("question", "permutation"): {"family": LINEAR, "effect": ("none",), "structure": ("independent", "blocks")},
-    ("question", "classes"): {"family": LINEAR, "structure": UNGROUPED},
+    **{("question", one): {"family": LINEAR, "structure": UNGROUPED} for one in CLASSES},
     **{("question", risk): {"family": ("logistic", "lda", "l1", "kbest", "elastic net")} for risk in RISKS},
 }
 # How many times as much a situation costs, roughly: it is drawn as seldom.
@@ -139,7 +141,7 @@ class Data:
     def of(cls, levels: Levels, rng: np.random.Generator) -> Data:
         n, p = _between(ROWS[levels["rows"]], rng), _between(COLUMNS[levels["columns"]], rng)
         p = min(p, MOST_CELLS // n)
-        classes = 3 if levels["question"] == "classes" else 2
+        classes = 3 if levels["question"] in CLASSES else 2
         batches = rng.normal(size=(3, p)) if levels["structure"] == "batches" else np.zeros((1, p))
         law = cls(
             levels,
@@ -154,6 +156,7 @@ class Data:
 
     def _with_rows(self, n: int, rng: np.random.Generator) -> Data:
         share = float(rng.uniform(*SHARES[self.levels["share"]]))
+        share = 0.5 if share > ALIKE else share
         smallest, others = max(FEWEST, round(share * n * 2 / len(self.shifts))), len(self.shifts) - 1
         counts = [max(FEWEST, (n - smallest) // others)] * others + [smallest]
         y = np.repeat(np.arange(len(counts)), counts)
