@@ -136,6 +136,25 @@ def test_strong_penalties_find_nothing_in_noise(model, weighted):
         assert np.abs(gap).max() < 1e-5
 
 
+def test_a_search_over_ridges_removes_rows_from_one_spectrum(monkeypatch):
+    """And not again from the weights, which are those of scikit-learn down to penalties that rounding would drown."""
+    from foldless import computation
+
+    X, y = classes(K=4, n=120)
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    alone = {alpha: RidgeClassifier(alpha, solver="svd").fit(X, y) for alpha in (1e-8, 1.0, 100.0)}
+    expected = [fl.analyse(model, X, y).accuracy for model in alone.values()]
+    calls, plain = [], computation.remove_rows_of_classes
+    monkeypatch.setattr(computation, "remove_rows_of_classes", lambda *a, **o: calls.append(a) or plain(*a, **o))
+    search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": list(alone)}, scoring="accuracy").fit(X, y)
+    assert len(calls) == 1  # of the member that the others are made from
+    for got, truth in zip(search.posteriors_, expected, strict=True):
+        assert (got.a, got.b) == (pytest.approx(truth.a, rel=1e-8), pytest.approx(truth.b, rel=1e-8))
+    for alpha, model in alone.items():
+        search.set_params(param_grid={"alpha": [alpha, alpha]}).fit(X, y)
+        np.testing.assert_allclose(search.decision_function(X), model.decision_function(X), atol=1e-6)
+
+
 def test_a_search_prefers_no_strong_penalty_in_noise():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(60, 100)), np.arange(60) % 4

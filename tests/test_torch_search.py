@@ -66,24 +66,47 @@ def test_candidates_with_and_without_an_intercept():
     assert list(got.results_["params"]) == list(expected.results_["params"])
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16], ids=str)
 def test_single_and_half_precision(dtype):
-    """As the same numbers in float64, but for rows that rounding moves over the border: at most one in a thousand."""
-    X, y = table(1500, 30, 10)
-    tensor = torch.asarray(X).to(dtype)
-    got, expected = searched(tensor, y), searched(tensor.double().numpy(), y)
-    assert_same(got, expected, 1e-3)
-    assert got.best_estimator_.coef_.dtype == (np.float32 if dtype == torch.float32 else np.float64)
-
-
-def test_a_penalty_too_weak_for_single_precision():
-    """Nearly equal columns: rows are multiplied in float64."""
+    """As the same numbers in float64, whatever the penalty; coefficients are in single precision."""
     X, y = table(600, 20, 4)
     X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
-    X = X.astype(np.float32)
+    X[::200, 2] = 50.0  # a few rows fill a direction
+    tensor, alphas = torch.asarray(X).to(dtype), [1e-8, 1e-3, 1.0, 1e9]
+    got, expected = searched(tensor, y, alphas=alphas), searched(tensor.double().numpy(), y, alphas=alphas)
+    assert_same(got, expected, 1e-9)
+    assert got.best_estimator_.coef_.dtype == np.float32
+
+
+def test_tiny_penalties_of_more_columns_than_rows():
+    """They are raised to where the arithmetic is reliable, as on the host."""
+    X, y = table(60, 90, 4)
     assert_same(
-        searched(torch.asarray(X), y, alphas=[1e-6, 1e-5]), searched(X.astype(float), y, alphas=[1e-6, 1e-5]), 1e-9
+        searched(torch.asarray(X), y, alphas=[1e-12, 1e-9, 1.0]), searched(X, y, alphas=[1e-12, 1e-9, 1.0]), 1e-5
     )
+
+
+def test_strong_penalties_find_nothing_in_noise():
+    X, y = np.random.default_rng(0).normal(size=(60, 100)) / 10, np.arange(60) % 4
+    got = searched(torch.asarray(X), y, alphas=[1.0, 1e4, 1e8])
+    assert max(posterior.mean for posterior in got.posteriors_) < 0.45
+
+
+def test_a_candidate_that_cannot_be_judged():
+    """Is left out or raised, as `error_score` says; what scikit-learn refuses is refused in its words."""
+    X, y = table(*SHAPES[0])
+    with pytest.warns(fl.TrustWarning, match="1 of 3 candidates .* alpha=0"):
+        got = searched(torch.asarray(X), y, alphas=[1.0, 0, 10.0], error_score=np.nan)
+    assert np.isnan(got.results_["mean"]).tolist() == [False, True, False]
+    with pytest.raises(fl.EstimatorError, match="alpha=0"):
+        searched(torch.asarray(X), y, alphas=[1.0, 0], error_score="raise")
+    with pytest.raises(ValueError, match="'solver' parameter of RidgeClassifier"):
+        searched(torch.asarray(X), y, RidgeClassifier(solver="none"))
+
+
+class Sums(RidgeClassifier):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(np.cumsum(X, axis=1), y, sample_weight)
 
 
 REFUSED = {
@@ -91,10 +114,11 @@ REFUSED = {
     "Pipeline": {"model": make_pipeline(StandardScaler(), RidgeClassifier())},
     "class_weight='balanced'": {"model": RidgeClassifier(class_weight="balanced")},
     "positive=True": {"model": RidgeClassifier(positive=True, solver="lbfgs")},
-    "alpha=0": {"grid": {"alpha": [1.0, 0]}},
+    "Sums": {"model": Sums()},
+    "alpha=0": {"grid": {"alpha": [0]}},
     "scoring='auc'": {"scoring": "auc"},
     "method='refit'": {"method": "refit"},
-    "fit arguments": {"fit": {"sample_weight": np.ones(300)}},
+    "fit(X, y, sample_weight=...)": {"fit": {"sample_weight": np.ones(300)}},
 }
 
 
@@ -104,18 +128,31 @@ def test_what_needs_the_host_is_refused(named):
     X, y = table(*SHAPES[0])
     case = {"model": RidgeClassifier(), "scoring": "accuracy", "method": "auto", "fit": {}, "grid": {}} | REFUSED[named]
     search = fl.FoldlessSearch(case["model"], case["grid"], scoring=case["scoring"], method=case["method"])
-    with pytest.raises(fl.EstimatorError, match=r"takes RidgeClassifier .* pass X.cpu\(\).numpy\(\)") as refusal:
+    with pytest.raises(
+        fl.EstimatorError, match=r"is for RidgeClassifier .* with X.detach\(\).cpu\(\).numpy"
+    ) as refusal:
         search.fit(torch.asarray(X), y, **case["fit"])
     assert f"got {named}" in str(refusal.value)
 
 
+def test_an_argument_of_fit_that_is_none_is_none():
+    X, y = table(*SHAPES[0])
+    search = fl.FoldlessSearch(RidgeClassifier(), {"alpha": ALPHAS}, scoring="accuracy")
+    assert_same(search.fit(torch.asarray(X), y, sample_weight=None), searched(X, y), 1e-9)
+
+
 def test_bad_tables_are_named():
-    """A NaN by its place, a class of one row by its label."""
+    """A NaN by its place, a class of one row by its label; numbers that cannot be squared, rows that are all alike."""
     X, y = table(*SHAPES[0])
     hole = torch.asarray(X.copy())
     hole[17, 4] = torch.nan
     with pytest.raises(fl.InputError, match="row 17, column 4"):
         searched(hole, y)
+    for bad, said in ((hole.nan_to_num() * 1e200, "too large or too small"), (torch.ones(300, 4), "are the same")):
+        with pytest.raises(fl.InputError, match=said):
+            searched(bad, y)
+    with pytest.raises(fl.InputError, match="sparse tensor"):
+        searched(torch.asarray(X).to_sparse(), y)
     y = np.where(np.arange(y.size) == 5, 7, y)
     with pytest.raises(fl.InputError, match="class 7 has 1"):
         searched(torch.asarray(X), y)

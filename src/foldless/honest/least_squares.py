@@ -101,12 +101,6 @@ class LeastSquares:
         B = self.curvature.influence_rows(self.design, rows)
         return scores_in_pairs(self.scores[rows], LocalModel(self.gradient[rows], self.D[rows], B))
 
-    def weights(self) -> tuple[Floats, Floats]:
-        """Weights (K, P) on the columns of X, which are -X'g / lam at the optimum, and intercepts (K,)."""
-        W = np.asarray(self.objective.X.T @ self.gradient) / -self.objective.lam
-        rest = np.mean(self.scores - np.asarray(self.objective.X @ W), axis=0)
-        return W.T, rest if self.objective.free_intercept else np.zeros(rest.size)
-
 
 def scores_in_pairs(scores: Floats, model: LocalModel) -> Floats:
     """Scores (K, m, m) of m rows without each pair of them, from those of the fit: `pair_shifts` with one D for all."""
@@ -224,6 +218,15 @@ class RidgePath:
         """The fit with this penalty."""
         objective = tempered(replace(self.objective, lam=lam), self.design)
         return LeastSquares.at(objective, self.view.codes, self.spectrum.design, self.spectrum.curvature(objective))
+
+    def weights(self, known: LeastSquares) -> tuple[Floats, Floats]:
+        """Weights (K, P) of a fit on the columns of X, and intercepts (K,)."""
+        if self.design.pivots is None:
+            W = self.spectrum.vectors @ known.coef
+        else:  # at the optimum of more columns than rows; elsewhere a weak penalty drowns that in rounding
+            W = np.asarray(self.objective.X.T @ known.gradient) / -known.objective.lam
+        rest = np.mean(known.scores - np.asarray(self.objective.X @ W), axis=0)
+        return W.T, rest if self.objective.free_intercept else np.zeros(rest.size)
 
 
 def _gradient(scores: Floats, codes: Ints, D: Floats) -> Floats:

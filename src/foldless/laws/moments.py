@@ -238,7 +238,7 @@ def _rescaled(moments: Moments, exponent: Any) -> Moments:
 
 
 def _refuse_on_device(table: device.DeviceTable) -> None:
-    where = device.first_not_finite(table)
+    where = device.first_not_finite(table.X)
     if where is not None:
         raise checks.NotFiniteError(
             f"X has NaN or infinity; first at {where}: impute or drop those rows before fitting."

@@ -2,76 +2,74 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from foldless.checks import Ints
+from foldless.checks import Array, Ints
 from foldless.errors import EstimatorError
-from foldless.honest.penalties import is_strength
-from foldless.model.steps import sklearn_names
+from foldless.honest.penalties import is_strength, l2_strength
 from foldless.model.view import codes_among
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.search.candidates import Params, shares_of_right
 from foldless.search.paths import Outcome, Study, as_is
-from foldless.tables.device import refuse_other_shapes, to_host
+from foldless.tables.device import refuse_other_shapes
 
 EXPECTED = (
-    "a search over tensors of more than two classes takes RidgeClassifier without steps before it, class weights or "
-    "positive=True, positive numbers for alpha, scoring='accuracy' or 'balanced_accuracy', method 'auto' or 'loo', and "
-    "no fit arguments; got {}: change that, or pass X.cpu().numpy()."
+    "with more than two classes, a search on PyTorch tensors is for RidgeClassifier alone (no pipeline, "
+    "class_weight=None, positive=False, every alpha a positive number), scoring='accuracy' or 'balanced_accuracy', "
+    "method='auto' or 'loo', and no further arguments of fit; got {}. Change that, or search on the host with "
+    "X.detach().cpu().numpy()."
 )
 
 
 def try_on_device(study: Study, candidates: list[Params]) -> Iterator[Outcome]:
     """Outcomes of all candidates; those with an intercept share one eigendecomposition, and those without one."""
-    X = study.X.detach()
+    X, names = study.X.detach(), np.unique(study.y)
     refuse_other_shapes(X, np.asarray(study.y), X.dtype.is_floating_point)
-    models = [study.unfitted(params) for params in candidates]
-    strange = next((why for why in map(partial(_strange, study), models) if why is not None), None)
-    if strange is not None:
-        raise EstimatorError(EXPECTED.format(strange))
+    given = ", ".join(f"{name}=..." for name, value in study.fit_params.items() if value is not None)
+    _refuse(f"scoring={study.scoring!r}", study.scoring == "auc")
+    _refuse(f"method={study.options.method!r}", study.options.refit)
+    _refuse(f"fit(X, y, {given})", bool(given))
+    shells: dict[int, Any] = {}
+    for index, params in enumerate(candidates):
+        try:
+            shells[index] = _shell(study.unfitted(params), X, names)
+        except Exception as err:
+            yield Outcome(index, "shared", error=err)
     for free in (True, False):
-        members = [k for k, model in enumerate(models) if model.fit_intercept == free]
+        members = {index: shell for index, shell in shells.items() if bool(shell.fit_intercept) == free}
         if members:
-            yield from _judged_together(study, X, {k: models[k] for k in members}, free)
+            yield from _judged_together(study, X, codes_among(study.y, tuple(names.tolist())), members, free)
 
 
-def _strange(study: Study, model: Any) -> str | None:
-    """What keeps a candidate from being judged on the device, in words."""
-    if "RidgeClassifier" not in sklearn_names(model):
-        return type(model).__name__
-    found = {
-        f"alpha={model.alpha!r}": not is_strength(model.alpha),
-        f"class_weight={model.class_weight!r}": model.class_weight is not None,
-        "positive=True": model.positive,
-        f"scoring={study.scoring!r}": study.scoring == "auc",
-        f"method={study.options.method!r}": study.options.refit,
-        "fit arguments": bool(study.fit_params),
-    }
-    return next((text for text, holds in found.items() if holds), None)
+def _refuse(what: str, holds: bool) -> None:
+    if holds:
+        raise EstimatorError(EXPECTED.format(what))
 
 
-def _judged_together(study: Study, X: Any, models: dict[int, Any], free_intercept: bool) -> Iterator[Outcome]:
-    from foldless.honest.ridge_on_device import Spectrum
+def _shell(model: Any, X: Any, names: Array) -> Any:
+    """A candidate as scikit-learn fits it, but for its coefficients: with one column of zeros that takes no time."""
+    _refuse(type(model).__name__, l2_strength(model) != "alpha")
+    _refuse(f"alpha={model.alpha!r}", not is_strength(model.alpha))
+    _refuse(f"class_weight={model.class_weight!r}", model.class_weight is not None)
+    _refuse(f"positive={model.positive!r}", bool(model.positive))
+    model.fit(np.zeros((names.size, 1), np.float32 if X.element_size() <= 4 else np.float64), names)
+    model.n_features_in_ = int(X.shape[1])
+    return model
 
-    names, first = np.unique(study.y, return_index=True)
-    codes: Ints = codes_among(study.y, tuple(names.tolist()))
-    # scikit-learn checks the parameters and sets everything but the coefficients.
-    shell = copy.deepcopy(next(iter(models.values()))).set_params(solver="auto", alpha=1.0)
-    shell.fit(to_host(X[first]), names)
-    fits = Spectrum.of(X, codes, free_intercept).fits([float(model.alpha) for model in models.values()])
-    for (index, model), fit in zip(models.items(), fits, strict=True):
-        fitted = copy.deepcopy(shell).set_params(**model.get_params(deep=False))
-        fitted.coef_ = fit.weights.T.astype(shell.coef_.dtype)
-        fitted.intercept_ = fit.intercepts if free_intercept else 0.0
-        accuracy = study.scoring == "accuracy"
-        rows = fit.judged.accuracy() if accuracy else fit.judged.balanced()
-        posterior = AccuracyPosterior.of_rows(
-            study.scoring.replace("_", " "), *rows, apparent=fit.accuracy if accuracy else fit.balanced_accuracy
-        )
-        shares = shares_of_right(fit.judged.right, None)
-        yield Outcome(index, "shared", posterior, shares, partial(as_is, fitted))
+
+def _judged_together(study: Study, X: Any, codes: Ints, shells: dict[int, Any], intercept: bool) -> Iterator[Outcome]:
+    from foldless.honest.ridge_on_device import DeviceSpectrum
+
+    fits = DeviceSpectrum.of(X, codes, intercept).fits([float(model.alpha) for model in shells.values()])
+    for (index, fitted), fit in zip(shells.items(), fits, strict=True):
+        fitted.coef_ = fit.weights.T.astype(fitted.coef_.dtype)
+        fitted.intercept_ = fit.intercepts if intercept else 0.0
+        of_all = study.scoring == "accuracy"
+        rows = fit.judged.accuracy() if of_all else fit.judged.balanced()
+        apparent = fit.accuracy if of_all else fit.balanced_accuracy
+        posterior = AccuracyPosterior.of_rows(study.scoring.replace("_", " "), *rows, apparent=apparent)
+        yield Outcome(index, "shared", posterior, shares_of_right(fit.judged.right, None), partial(as_is, fitted))

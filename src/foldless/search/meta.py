@@ -213,7 +213,8 @@ class FoldlessSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y : training rows and their classes, two or more
-            PyTorch tensors of more than two classes are judged on their device: RidgeClassifier, by an accuracy.
+            With more than two classes X may be a PyTorch tensor, and the work is done on its device: for
+            RidgeClassifier, with scoring "accuracy" or "balanced_accuracy".
         groups : array of shape (N,), optional
             Labels of dependent rows: patients, sessions, runs. For two classes.
         **params : passed on to ``fit`` of the estimator

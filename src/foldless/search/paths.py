@@ -19,6 +19,7 @@ from foldless.errors import EstimatorError, InputError, TrustWarning, warn_user
 from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.findings.scores import auc_answer, auc_of, rate_notes
+from foldless.honest.class_statistic import TrainingRows
 from foldless.honest.classes import scores_of_ridge
 from foldless.honest.families import describe
 from foldless.honest.least_squares import RidgePath
@@ -301,12 +302,13 @@ def try_ridges(study: Study, family: Family, name: str) -> Iterator[Outcome]:
             continue
         known = path.at(float(params[name]))
         fitted = copy.deepcopy(first).set_params(**{name: params[name]})
-        final, (weights, intercepts) = final_classifier(fitted)[0], known.weights()
+        final, (weights, intercepts) = final_classifier(fitted)[0], path.weights(known)
         final.coef_, final.intercept_ = weights.astype(final.coef_.dtype), intercepts
         view = replace(member.view, weights=weights, intercepts=intercepts, estimator=final)
         analysis = replace(member, estimator=fitted)
         # What the path knows already is not computed again.
-        analysis.__dict__.update(view=view, class_scores=scores_of_ridge(known), table_notes=member.table_notes)
+        rows = TrainingRows(scores_of_ridge(known))
+        analysis.__dict__.update(view=view, class_rows=rows, table_notes=member.table_notes)
         yield Outcome(index, "shared", *study.judged(analysis), partial(as_is, fitted), warnings=_as_data(caught))
 
 

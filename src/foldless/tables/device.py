@@ -180,13 +180,12 @@ def column_moments(table: DeviceTable) -> Pair:
     return _merged(to_host(_class_moments(table, rows, X[rows, :])) for rows in blocks)
 
 
-def first_not_finite(table: DeviceTable) -> str | None:
+def first_not_finite(X: Any) -> str | None:
     """The place of the first NaN or infinity in X, in words; None if there is none. For error messages only."""
-    xp, X = table.xp, table.X
     for rows in slices(X.shape[0], X.shape[1], BLOCK_SCORES):
-        finite = xp.isfinite(X[rows, :])
-        if not bool(xp.all(finite)):
-            row, column = np.argwhere(~to_host(finite))[0]
+        missing = to_host(X[rows, :] - X[rows, :] != 0)
+        if missing.any():
+            row, column = np.argwhere(missing)[0]
             return f"row {rows.start + row}, column {column}"
     return None
 
@@ -201,6 +200,8 @@ def numeric_labels(y: Any) -> Array:
 
 def refuse_other_shapes(X: Any, y: Any, is_real: bool) -> None:
     """Refuse an X that is not a table of real numbers, and a y that is not one label per row."""
+    if is_torch(X) and "strided" not in str(X.layout):
+        raise InputError("X is a sparse tensor; expected a dense one: pass X.to_dense(), or a SciPy matrix.")
     if X.ndim != 2 or 0 in tuple(X.shape):
         raise InputError(f"X must have two dimensions (rows x features) and rows, got shape {tuple(X.shape)}.")
     if not is_real:

@@ -318,9 +318,9 @@ class TorchMatrix(DeviceMatrix):
         return self.vector(root), float(pivot)
 
     def _gram(self, d: Floats, centre: Floats | None, dtype: Any) -> Any:
-        k, root = self.shape[1], self._sent(np.sqrt(d)).to(precision(dtype))
+        k, root = self.shape[1], self._sent(np.sqrt(d)).to(_precision(dtype))
         total = self._empty(k, k).zero_()
-        for _, rows in self._blocks(precision(dtype), centre, root):
+        for _, rows in self._blocks(_precision(dtype), centre, root):
             whole = len(rows) // SHORT * SHORT
             for batch in (rows[:whole].view(-1, SHORT, k), rows[None, whole:]):
                 _add_upper_half(total, batch)
@@ -350,7 +350,7 @@ class TorchMatrix(DeviceMatrix):
 
     def _root(self, root: Any) -> Any:
         R = torch.as_tensor(root, device=self.X.device).as_subclass(torch.Tensor)
-        return R.to(precision(np.float32)) if R.dtype == torch.float32 else R
+        return R.to(_precision(np.float32)) if R.dtype == torch.float32 else R
 
     def __getitem__(self, row: int) -> Floats:
         return np.asarray(self.rows(slice(row, row + 1), None)[0])
@@ -416,7 +416,7 @@ class TorchMatrix(DeviceMatrix):
         return torch.empty(shape, dtype=torch.float64, device=self.X.device)
 
 
-def precision(dtype: Any) -> Any:
+def _precision(dtype: Any) -> Any:
     """The given one; float64 if PyTorch was told to round the factors of float32 products to three digits (TF32)."""
     matmul = torch.backends.cuda.matmul
     rounded = matmul.fp32_precision == "tf32" if hasattr(matmul, "fp32_precision") else matmul.allow_tf32
