@@ -116,8 +116,9 @@ class Pairs:
     def _sampled_order(self, sample: PairSample) -> float:
         """What sampled pairs add to the share of ordered pairs; pairs of equal rows are tied in both terms."""
         level = sample.level1[sample.place1][:, None] - sample.level0[sample.place0]
-        additive = ordered(np.where(np.abs(level) <= _tolerance(sample), 0.0, self._base(sample)))
-        return float(sample.share1 @ (ordered(sample.diff) - additive) @ sample.share0)
+        order, additive = np.sign(sample.diff), np.sign(self._base(sample))
+        additive *= np.abs(level) > _tolerance(sample)
+        return float(sample.share1 @ (order - additive) @ sample.share0) / 2
 
 
 def ordered(diff: Floats) -> Floats:
