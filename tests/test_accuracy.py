@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
 import foldless as fl
 from data import several_classes
@@ -106,6 +107,46 @@ def test_an_average_row_of_the_class_takes_the_place_of_the_row(model):
     gap, size = np.abs(np.array(ours) - truth), np.abs(truth)
     assert gap.mean() < 0.1 * size.mean()
     assert gap.max() < 0.15 * size.max()
+
+
+def test_an_unseen_row_of_the_class_takes_the_place_of_the_row():
+    """Against refits with one, where columns outnumber rows and the rows that are left say little about it."""
+    rng = np.random.default_rng(3)
+    means, gaps, sizes = rng.normal(size=(4, 200)) / 6, [], []
+    for _ in range(4):
+        y = np.arange(40) % 4
+        X = rng.normal(size=(40, 200)) + means[y]
+        found = fl.analyse(RidgeClassifier(1.0).fit(X, y), X, y).class_scores
+        truth = np.empty_like(found.replaced)
+        for i in range(40):
+            put = np.tile(X, (4, 1, 1))
+            put[:, i] = rng.normal(size=(4, 200)) + means[y[i]]
+            truth[:, i] = np.mean([RidgeClassifier(1.0).fit(Z, y).decision_function(X[[i]])[0] for Z in put], axis=0)
+        each = (found.alone, found.replaced, truth)
+        alone, replaced, kept = (4 * z[y, np.arange(40)] - z.sum(axis=0) for z in each)
+        gaps += [(replaced - kept).mean(), (alone - kept).mean()]
+        sizes.append(kept.std())
+    assert abs(np.mean(gaps[::2])) < 0.05 * np.mean(sizes)
+    assert np.mean(gaps[1::2]) < -0.1 * np.mean(sizes)
+
+
+@pytest.mark.parametrize(
+    ("model", "constant"),
+    [
+        (LinearSVC(C=1e-4), False),
+        (OneVsRestClassifier(LogisticRegression(C=1e-3, solver="liblinear")), False),
+        (make_pipeline(StandardScaler(), LinearSVC(C=1e-6)), False),
+        (RidgeClassifier(fit_intercept=False), True),
+        (LogisticRegression(fit_intercept=False), True),
+    ],
+)
+def test_an_intercept_with_a_penalty_finds_nothing_in_noise(model, constant):
+    """Where hardly anything but the intercept is fitted, each row's own class has no edge."""
+    X, y = 1e-3 * np.random.default_rng(1).normal(size=(60, 4)), np.arange(60) % 3
+    X = np.column_stack([X, np.ones(60)]) if constant else X
+    a = fl.analyse(clone(model).fit(X, y), X, y)
+    assert a.accuracy.interval(0.99)[0] < 1 / 3 < a.accuracy.interval(0.99)[1]
+    assert a.accuracy.mean < 0.5
 
 
 @pytest.mark.parametrize(

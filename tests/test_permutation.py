@@ -30,6 +30,17 @@ from foldless.permutation.training import Training
 from sklearn_versions import l1
 
 
+def test_copies_of_rows_are_named():
+    """They keep their labels under the true labelling alone, so that p is tiny on noise; as groups they are none."""
+    X, y = np.random.default_rng(11).normal(size=(30, 40)), np.arange(30) % 2
+    X, y = np.r_[X, X], np.r_[y, y]
+    test = fl.permutation_test(RidgeClassifier().fit(X, y), X, y, 99)
+    assert test.p_value <= 0.05
+    assert any("30 repeat an earlier one" in note for note in test.notes)
+    together = fl.permutation_test(RidgeClassifier().fit(X, y), X, y, 99, groups=np.arange(60) % 30)
+    assert not any("repeat" in note for note in together.notes)
+
+
 def relabelled(model, X, y, groups=None, n=6):
     """Labels, the true ones first, and their AUCs."""
     y = y == 1

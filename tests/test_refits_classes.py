@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -87,9 +88,10 @@ def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
     chances, _ = by_folds(model, X, y, "predict_proba")
     np.testing.assert_allclose(a.probabilities, chances.mean(axis=0), atol=1e-6)
     true = y[:, None] == model.classes_
-    unseen = a.class_measures.unseen
+    unseen, others = a.class_measures.unseen, np.where(true, 0.0, chances)
+    split = np.mean(np.sum(others**2, axis=2) / np.maximum(np.sum(others, axis=2), 1e-12) ** 2)
     for measure, of_rows, loss in (
-        (a.brier, np.mean(np.sum((chances - true) ** 2, axis=2)), lambda p: 2 * (1 - p) ** 2),
+        (a.brier, np.mean(np.sum((chances - true) ** 2, axis=2)), lambda p: (1 + split) * (1 - p) ** 2),
         (a.log_loss, np.mean([log_loss(y, each) for each in chances]), lambda p: -np.log(p)),
     ):
         mean = of_rows + unseen.share * (unseen.weights @ loss(unseen.values) - of_rows)
@@ -97,6 +99,26 @@ def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
     expected = chances.mean(axis=(0, 1))
     for k, label in enumerate(model.classes_):
         assert a.calibration[label].oe.ppf(0.5) == pytest.approx(np.mean(y == label) / expected[k], rel=0.005)
+
+
+def test_what_predict_says_decides_where_probabilities_say_otherwise():
+    """The largest probability of SVC(probability=True) is often that of another class than the one it predicts."""
+    X, y = three(45, seed=13)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn is to drop the option
+        model = SVC(C=0.1, probability=True, random_state=0).fit(X, y)
+        a = fl.analyse(model, X, y, method="refit")
+        plain = fl.analyse(SVC(C=0.1).fit(X, y), X, y, method="refit")
+        assert a.accuracy.apparent == pytest.approx(model.score(X, y))
+        assert a.accuracy.mean == pytest.approx(plain.accuracy.mean)
+
+
+def test_groups_widen_the_rates_of_classes_as_they_widen_the_accuracy():
+    X, y = three(60, seed=12)
+    X, y, groups = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(60), 3)
+    a = fl.analyse(LogisticRegression().fit(X, y), X, y, groups=groups)
+    assert a.judged_rows.dependence > 1.5
+    assert a.error().counts.sum() == pytest.approx(a.accuracy.a + a.accuracy.b - 1)  # the prior counts as one row
 
 
 def test_groups_of_several_classes_widen_what_is_known_of_probabilities():

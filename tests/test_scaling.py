@@ -526,3 +526,17 @@ def test_what_the_columns_of_a_row_share_is_factored_once_for_all_penalties(monk
         factored.clear()
         fl.FoldlessSearch(make_pipeline(StandardScaler(), LOGISTIC), {"logisticregression__C": [*Cs, 0.1]}).fit(X, y)
         assert 0 < len(factored) <= 3
+
+
+@pytest.mark.parametrize("C", [1e-5, 1e-3, 0.01, 0.1])
+def test_an_intercept_that_its_penalty_holds_stays_when_a_row_leaves(C):
+    """It does not follow the mean of the scaler; where the rows are stronger, it does."""
+    rng = np.random.default_rng(7)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 4))
+    X[:, 0] += 0.8 * y
+    model = make_pipeline(StandardScaler(), LinearSVC(C=C, tol=1e-9, max_iter=200_000))
+    rest = ~np.eye(60, dtype=bool)
+    truth = np.array([clone(model).fit(X[r], y[r]).decision_function(X[i : i + 1])[0] for i, r in enumerate(rest)])
+    gap = fl.honest_scores(model.fit(X, y), X, y).scores - truth
+    assert np.sqrt(np.mean(gap**2)) < 0.05 * truth.std()

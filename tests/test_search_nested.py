@@ -165,6 +165,7 @@ def searches():
         "accuracy": LogisticRegressionCV(Cs=values, cv=3, scoring="accuracy", **CV_QUIET),
         "log loss": LogisticRegressionCV(Cs=values, cv=3, scoring="neg_log_loss", **CV_QUIET),
         "squared error": make_pipeline(StandardScaler(), RidgeClassifierCV(alphas)),
+        "accuracy of folds": RidgeClassifierCV(alphas, cv=3),
         "balanced accuracy": GridSearchCV(scaled, Cs, scoring="balanced_accuracy", cv=3),
         "AUC in place of the search's own scoring": GridSearchCV(scaled, Cs, scoring="f1", cv=3),
     }
@@ -177,7 +178,7 @@ def test_finished_searches_are_followed(by):
     a = fl.analyse(searches()[by].fit(X, y), X, y)
     (note,) = (n for n in a.notes if "choice" in n)
     assert note.startswith("the choice among 5 values of")
-    assert note.endswith(f"leave-one-out {by}.")
+    assert note.endswith(f"leave-one-out {by.removesuffix(' of folds')}.")
     assert "search" not in {finding.name for finding in a.findings}
     assert sum(a.auc.details["chosen"]) == pytest.approx(1.0)
     assert a.roc.partial_auc().mean == pytest.approx(a.auc.mean, abs=0.01)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import matplotlib.pyplot
 import numpy as np
 import pytest
+import sklearn
 from scipy.special import expit, logit, ndtr, ndtri
 from sklearn import metrics
 from sklearn.base import clone
@@ -19,7 +20,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -692,28 +693,64 @@ def of_classes(rng, N=75, P=4):
     [
         (LogisticRegression(**TIGHT), 0.01),
         (make_pipeline(StandardScaler(), LogisticRegression(C=0.3, **TIGHT)), 0.01),
-        (OneVsRestClassifier(LogisticRegression(**TIGHT)), 0.01),
+        (OneVsRestClassifier(LogisticRegression(**TIGHT)), 0.015),
         (LinearDiscriminantAnalysis(), 1e-12),
     ],
 )
 def test_probabilities_of_classes_are_those_of_refits_without_each_row(model, within):
-    """One column per class; log loss and Brier score are scikit-learn's; decision values up to a constant per row."""
+    """One column per class; log loss and Brier score are scikit-learn's; decision values up to a constant per row.
+
+    In the refits for probabilities the class of the row keeps its mass, without which it is the least likely.
+    """
     X, y = of_classes(np.random.default_rng(0), 60)
     a, each = fl.analyse(model.fit(X, y), X, y), np.arange(len(y))
-    refitted = [clone(model).fit(X[each != i], y[each != i]) for i in each]
-    P = np.array([m.predict_proba(X[[i]])[0] for i, m in enumerate(refitted)])
+    P = np.array([refitted_with_the_mass(model, X, y, i).predict_proba(X[[i]])[0] for i in each])
     np.testing.assert_allclose(a.probabilities, P, atol=within)
+    refitted = [clone(model).fit(X[each != i], y[each != i]) for i in each]
     unseen = a.class_measures.unseen
     expected = beside_unseen(metrics.log_loss(y, P), unseen, lambda p, _: -np.log(p))
     assert a.log_loss.mean == pytest.approx(expected, abs=2 * within)
     own = model.predict_proba(X)
     assert a.log_loss.apparent == pytest.approx(metrics.log_loss(y, own), rel=1e-6)
     true = y[:, None] == model.classes_
-    expected = beside_unseen(np.mean(np.sum((P - true) ** 2, axis=1)), unseen, lambda p, _: 2 * (1 - p) ** 2)
+    split = split_of_the_rest(P, true)
+    expected = beside_unseen(np.mean(np.sum((P - true) ** 2, axis=1)), unseen, lambda p, _: (1 + split) * (1 - p) ** 2)
     assert a.brier.mean == pytest.approx(expected, abs=2 * within)
     decisions = np.array([m.decision_function(X[[i]])[0] for i, m in enumerate(refitted)])
     apart = [z - z.mean(axis=1, keepdims=True) for z in (fl.honest_scores(model, X, y).scores, decisions)]
     np.testing.assert_allclose(*apart, rtol=5 * within, atol=10 * within)
+
+
+def refitted_with_the_mass(model, X, y, i):
+    """Without row i, the other rows of its class weighing as much as with it; the prior of discriminant analysis."""
+    rest, n = np.arange(len(y)) != i, np.count_nonzero(y == y[i])
+    if isinstance(model, LinearDiscriminantAnalysis):
+        return LinearDiscriminantAnalysis(priors=np.unique(y, return_counts=True)[1] / len(y)).fit(X[rest], y[rest])
+    weight = np.where(y == y[i], n / (n - 1), 1.0)[rest]
+    if isinstance(model, OneVsRestClassifier):
+        with sklearn.config_context(enable_metadata_routing=True):
+            inner = clone(model.estimator).set_fit_request(sample_weight=True)
+            return OneVsRestClassifier(inner).fit(X[rest], y[rest], sample_weight=weight)
+    name = f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight"
+    return clone(model).fit(X[rest], y[rest], **{name: weight})
+
+
+def split_of_the_rest(P, true):
+    """Sum of the squared shares that the other classes have of what the true one does not get."""
+    others = np.where(true, 0.0, P)
+    return np.mean(np.sum(others**2, axis=-1) / np.sum(others, axis=-1) ** 2)
+
+
+@pytest.mark.parametrize(
+    "model", [LogisticRegression(C=1e-5, **TIGHT), OneVsRestClassifier(LogisticRegression(C=1e-5, **TIGHT))]
+)
+def test_classes_that_nothing_tells_apart_have_equal_chances(model):
+    """Ten classes of four rows, noise: the log loss of 1/10 each, its Brier score and calibration, to little."""
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.repeat(np.arange(10), 4)
+    a = fl.analyse(model.fit(X, y), X, y)
+    assert a.log_loss.mean == pytest.approx(np.log(10), abs=1e-3)
+    assert a.brier.mean == pytest.approx(0.9, abs=1e-3)
+    assert all(each.oe.ppf(0.5) == pytest.approx(1.0, abs=0.02) for each in a.calibration.values())
 
 
 def test_each_class_is_calibrated_as_it_is_against_the_rest():

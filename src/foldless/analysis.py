@@ -149,7 +149,7 @@ class Analysis(Computation):
     def probabilities(self) -> Floats:
         """The probability that each row would have got had it not been in training; of refits the mean.
 
-        Of more than two classes one column per class.
+        Of more than two classes one column per class, with an average row of its class in the place of the row.
         """
         if isinstance(self._answers, OfSeveralClasses):
             return np.asarray(self.class_measures.honest.mean(axis=1).T)

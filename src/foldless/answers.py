@@ -181,7 +181,13 @@ class OfTwoClasses:
             mean = getattr(self.error(float(between[middle]), prevalence, None), rate).mean
             low, high = (middle, high) if (mean < target) == (rate == "specificity") else (low, middle)
         # The last threshold that is sensitive enough, the first that is specific enough.
-        return self.error(float(between[high if rate == "specificity" else low]), prevalence, None)
+        best, other = (high, low) if rate == "specificity" else (low, high)
+        found = self.error(float(between[best]), prevalence, None)
+        if getattr(found, rate).mean >= target:
+            return found
+        nearest = max(found, self.error(float(between[other]), prevalence, None), key=lambda e: getattr(e, rate).mean)
+        note = f"no threshold between these rows' scores has an expected {rate} of {target:g}: this is the nearest."
+        return replace(nearest, notes=(*nearest.notes, note))
 
     def accuracy(self, k: int) -> AccuracyPosterior:
         return self._without_error("accuracy", None)
@@ -321,7 +327,7 @@ class OfSeveralClasses:
         a, rows = self.analysis, self.analysis.judged_rows
         classes, called = tuple(a.of_classes.classes), a.class_scores.deciding.argmax(axis=0)
         counts = np.zeros((len(classes),) * 2)
-        np.add.at(counts, (rows.codes, called), 1.0 / (1.0 + rows.noise_share) / len(called))
+        np.add.at(counts, (rows.codes, called), 1.0 / (1.0 + rows.noise_share) / rows.dependence / len(called))
         right, about = self.accuracy(1), (classes, counts)
         return ClassErrorPosterior(right, self.balanced_accuracy(), *about, right.method, right.notes)
 
@@ -340,8 +346,7 @@ class OfSeveralClasses:
                 "a ridge regression stands in for the training of this classifier: it has no probabilities."
             )
         link = class_link_of(a.estimator, a.X, self.own.T)
-        without = honest.alone[:, None] if honest.repeats is None else honest.repeats
-        return ClassMeasures(link(without), link(self.own), honest.codes, auc, honest.groups)
+        return ClassMeasures(link(honest.deciding), link(self.own), honest.codes, auc, honest.groups)
 
     def auc(self) -> MulticlassAUCPosterior:
         a = self.analysis

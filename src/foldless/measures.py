@@ -103,9 +103,11 @@ class ClassMeasures:
     def brier(self) -> Measure:
         """Squared error of the probabilities, summed over the classes, on average."""
         true = np.arange(len(self.own))[:, None] == self.codes
-        # What a class does not get goes to one other class.
+        others = np.where(true[:, None], 0.0, self.honest)
+        # What a row's class does not get goes to the others as it does where rows were left out.
+        split = float(np.mean(np.square(others).sum(axis=0) / np.maximum(others.sum(axis=0), EPS) ** 2))
         return self._average(
-            "Brier score", lambda p: np.square(p - true).sum(axis=0), lambda p: 2 * np.square(1 - p), most=2.0
+            "Brier score", lambda p: np.square(p - true).sum(axis=0), lambda p: (1 + split) * np.square(1 - p), most=2.0
         )
 
     @cached_property

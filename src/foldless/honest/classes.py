@@ -57,6 +57,8 @@ LOG_ODDS = "log odds of the class's column of predict_proba"
 PROBABILITY = "the class's column of predict_proba"
 # Families whose decision values become probabilities through a softmax: a row is ranked by the odds of its class.
 COMPETING = {"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"}
+# What these predict has the largest decision value, but not always the largest probability.
+APART = {"OneVsRestClassifier", "SVC", "NuSVC"}
 ALIKE = {"RidgeClassifier", "RidgeClassifierCV", "LinearSVC"}  # trained one class against the rest
 
 
@@ -304,10 +306,10 @@ def _added_back(
     """See `ClassScores.added_back`."""
     out, weight = np.empty((len(problems), codes.size)), np.ones(codes.size) if sample_weight is None else sample_weight
     for moved, problem, a in zip(out, problems, slack, strict=True):
-        U = problem.g / a * problem.curvature.share_left
+        U = (problem.g / a)[:, None]
         for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
             B = problem.curvature.influence_rows(problem.design, rows)
-            moved[rows] = least_squares.pull_of_class(B, U[rows, None], weight[rows])[:, 0]
+            moved[rows] = least_squares.pull_of_class(B, problem.D[rows], U[rows], weight[rows])[:, 0]
         moved *= -problem.gain / a
     return out
 
@@ -375,7 +377,7 @@ def ranked_by(estimator: Any) -> str:
     final = innermost(estimator)
     if competes(final):
         return LOG_ODDS
-    alone = hasattr(final, "coef_") or "OneVsRestClassifier" in sklearn_names(final)
+    alone = hasattr(final, "coef_") or sklearn_names(final) & APART
     return DECISION if alone or not hasattr(estimator, "predict_proba") else PROBABILITY
 
 

@@ -310,11 +310,6 @@ class Curvature:
             return B
         return np.hstack([B, np.full_like(B[:, :1], self.total**-0.5)])
 
-    @property
-    def share_left(self) -> Floats:
-        """1 less the share of each row in a free intercept."""
-        return np.asarray(1.0 - self.D / self.total)
-
     @cached_property
     def _own_root(self) -> Any:
         """The root, in single precision where that is safe."""

@@ -7,8 +7,9 @@ h = D G_ii. With Z the scores (N, K), T the targets +-1 and U = D (Z - T) / (1 -
 
 A row that is removed also weakens its class: the sixth row of a class is judged by a fit that has seen five, and ranks
 its class too low. Where classes are compared, an average row of the class takes its place (`pull_of_class`), so that
-the counts are those of the fit. That row is one of N, so a free intercept has not left it out (`share_left`): else each
-row's own class would have an edge, which decides where strong penalties leave little but the intercepts.
+the counts are those of the fit. No fit has seen that row: its slope is U, less what the rows of a class have in common,
+which the others show. Rows that are all alike would otherwise give their own class an edge of the order h^2, and that
+decides where strong penalties leave little but the intercepts.
 """
 
 from __future__ import annotations
@@ -81,13 +82,12 @@ class LeastSquares:
         Class by class, so that the rows of a class are at hand when one of them is replaced.
         """
         G, U, added = np.empty(self.codes.size), self.gradient.copy(), np.empty_like(self.scores)
-        left = self.curvature.share_left
         for rows in (np.flatnonzero(self.codes == k) for k in range(self.scores.shape[1])):
             B = self.curvature.influence_rows(self.design, rows)
             G[rows] = np.einsum("ij,ij->i", B, B)
             slack = self._slack(G[rows], rows)
             U[rows] /= slack
-            added[rows] = pull_of_class(B, U[rows] * left[rows, None], self.D[rows]) / -slack
+            added[rows] = pull_of_class(B, self.D[rows], U[rows], self.D[rows]) / -slack
         exposure = G / self._slack(G, slice(None))[:, 0] ** 2
         felt = exposure[:, None] * self.gradient**2
         impact = np.sum(felt / np.maximum(felt.mean(axis=0), TINY), axis=1)
@@ -111,14 +111,15 @@ def scores_in_pairs(scores: Floats, model: LocalModel) -> Floats:
     return np.asarray(scores.T[:, :, None] + u[:, :, None] * by_own + u[:, None] * by_other)
 
 
-def pull_of_class(B: Floats, U: Floats, weight: Floats) -> Floats:
-    """Sum over the other rows j of a class of G_ij U_j, G = B B', were they to gain the weight of row i; shape of U."""
-    return np.asarray((B @ (B.T @ U) - np.einsum("ij,ij->i", B, B)[:, None] * U) * gained(weight)[:, None])
+def pull_of_class(B: Floats, D: Floats, U: Floats, weight: Floats) -> Floats:
+    """Sum over the other rows j of a class of G_ij U_j, G = B B', were they to gain the weight of row i; shape of U.
 
-
-def gained(weight: Floats) -> Floats:
-    """Share by which the other rows of a class grow if they take over the weight of a row: 1/(n - 1) if all alike."""
-    return np.asarray(weight / (weight.sum() - weight))
+    U_j is reduced by the leverage D_j G_jl that row j has in common with the others l, on average.
+    """
+    G, others = np.einsum("ij,ij->i", B, B), weight.sum() - weight
+    common = np.clip(D * (B @ (B.T @ weight) - G * weight) / others, 0.0, G * D)
+    U = U * (1.0 - common)[:, None]
+    return np.asarray((B @ (B.T @ U) - G[:, None] * U) * (weight / others)[:, None])
 
 
 def ridge_of(view: LinearView, sample_weight: Floats | None) -> LeastSquares | None:

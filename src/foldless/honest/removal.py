@@ -262,7 +262,10 @@ def _problem(
     bent = None if isinstance(loss, SquaredLoss) else loss
     if not objective.scaled:
         return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, loss=bent)
-    if objective.constant and is_centred(objective.scaled, objective.X.shape[1]):
+    # A free intercept follows the means of the scaler. One that its penalty holds more firmly than the rows move it
+    # does not, and would be taken for 1/N per row.
+    moves = lam < objective.constant**2 * float(D.sum())
+    if moves and is_centred(objective.scaled, objective.X.shape[1]):
         curvature, g = with_free_intercept(design, curvature, lam, objective.constant), g - g.mean()
     rescaling = Rescaling(objective.X, objective.scaled, lam, point.coef, D, design, curvature)
     return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling, bent)

@@ -65,7 +65,7 @@ class DeviceSpectrum:
     centre: Any
     values: Any
     vectors: Any
-    cross: Any  # (P, K) Z'T
+    sums: Any  # (P, K) of z by class
     level: Any  # (K,) mean(T)
     weight_of_one: float  # 1/N with an intercept, else 0
 
@@ -80,11 +80,10 @@ class DeviceSpectrum:
         height = max(1, BLOCK_ENTRIES // X.shape[1])
         gram = sum(z.mT @ z for z in (part.double() - centre for part in X.split(height)))
         values, vectors = torch.linalg.eigh(gram)
-        about = sums - centre[:, None] * n
-        cross = vectors.mT @ (2 * about - about.sum(dim=1, keepdim=True))
+        sums = vectors.mT @ (sums - centre[:, None] * n)
         level = 2 * n / N - 1 if free_intercept else torch.zeros_like(n)
         own = torch.as_tensor(codes, device=X.device)
-        return cls(X, codes, own, classes, centre, values.clamp(min=0), vectors, cross, level, free_intercept / N)
+        return cls(X, codes, own, classes, centre, values.clamp(min=0), vectors, sums, level, free_intercept / N)
 
     def fits(self, penalties: list[float]) -> list[Ridge]:
         """The fits with these penalties, every row judged by each."""
@@ -97,14 +96,13 @@ class DeviceSpectrum:
             pulls = [(torch.zeros_like(fit.W), torch.zeros_like(fit.level)) for fit in fits]
             for rows, z in self._rows_of(k):
                 for fit, (pull, of_one) in zip(fits, pulls, strict=True):
-                    _, _, slack, slope = fit.removed(z, self.own[rows])
-                    slope /= slack
-                    pull += z.mT @ slope
-                    of_one += slope.sum(dim=0)
+                    U = fit.unseen(z, k, *fit.removed(z, self.own[rows])[1:])
+                    pull += z.mT @ U
+                    of_one += U.sum(dim=0)
             for rows, z in self._rows_of(k):
                 here = torch.nonzero(place[rows] >= 0)[:, 0]
                 for fit, (pull, of_one), known in zip(fits, pulls, decisions, strict=True):
-                    scores, replaced = fit.replaced(z, self.own[rows], pull, of_one, len(self.classes[k]))
+                    scores, replaced = fit.replaced(z, k, self.own[rows], pull, of_one)
                     known.add(k, rows, scores, replaced)
                     known.replaced[place[rows[here]]] = replaced[here]
         z, own = self._rotated(torch.as_tensor(drawn, device=place.device)), self.own[drawn]
@@ -127,6 +125,8 @@ class _Fit:
     W: Any  # (P, K)
     root: Any  # diag(r)^(1/2)
     level: Any
+    sums: Any
+    counts: tuple[int, ...]
     weight_of_one: float
 
     @classmethod
@@ -135,7 +135,9 @@ class _Fit:
         if P >= N:  # see `foldless.honest.optimum.tempered`
             lam = max(lam, MIN_PENALTY * float(spectrum.values.sum()) / N)
         r = 1.0 / (spectrum.values + lam)
-        return cls(r[:, None] * spectrum.cross, r.sqrt(), spectrum.level, spectrum.weight_of_one)
+        cross = 2 * spectrum.sums - spectrum.sums.sum(dim=1, keepdim=True)  # Z'T
+        counts = tuple(map(len, spectrum.classes))
+        return cls(r[:, None] * cross, r.sqrt(), spectrum.level, spectrum.sums, counts, spectrum.weight_of_one)
 
     def removed(self, z: Any, own: Any) -> tuple[Any, Any, Any, Any]:
         """Scores of some rows, their G and slack 1 - h, and slopes scores - targets."""
@@ -145,15 +147,20 @@ class _Fit:
         slope[torch.arange(len(z), device=z.device), own] -= 2.0
         return scores, G, 1.0 - G.clamp(max=MAX_LEVERAGE), slope
 
-    def replaced(self, z: Any, own: Any, pull: Any, of_one: Any, n: int) -> tuple[Any, Any]:
-        """Scores of some rows of a class of n: by the fit, and with an average row of the class in the place of each.
+    def unseen(self, z: Any, k: int, G: Any, slack: Any, slope: Any) -> Any:
+        """The slopes of rows of class k as if unseen, see `foldless.honest.least_squares.pull_of_class`."""
+        n, shared = self.counts[k], (z @ (self.root.square() * self.sums[:, k]))[:, None]
+        common = (shared + n * self.weight_of_one - G) / max(n - 1, 1)
+        return slope * (1.0 - torch.minimum(common.clamp(min=0.0), G)) / slack
 
-        `pull` and `of_one` are the sums of z and of 1 over the class, each row times its slope / slack.
+    def replaced(self, z: Any, k: int, own: Any, pull: Any, of_one: Any) -> tuple[Any, Any]:
+        """Scores of rows of class k: by the fit, and with an average row of the class in the place of each.
+
+        `pull` and `of_one` are the sums of z and of 1 over the class, each row times its unseen slope.
         """
         scores, G, slack, slope = self.removed(z, own)
-        slope *= G / slack
-        others = (z * self.root.square()) @ pull + of_one * self.weight_of_one - slope
-        return scores, scores + slope - others * (1.0 - self.weight_of_one) / (max(n - 1, 1) * slack)
+        others = (z * self.root.square()) @ pull + of_one * self.weight_of_one - G * self.unseen(z, k, G, slack, slope)
+        return scores, scores + G * slope / slack - others / (max(self.counts[k] - 1, 1) * slack)
 
     def on_host(self, spectrum: DeviceSpectrum, known: _Decisions, drawn: Ints, z: Any, own: Any) -> Ridge:
         """The answers; z are the rows on which the noise is measured."""

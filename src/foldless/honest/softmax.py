@@ -29,7 +29,6 @@ from foldless.honest.families import (
     row_weights,
     strength,
 )
-from foldless.honest.least_squares import gained
 from foldless.honest.scales import VANISHED, change_without_row, measured
 from foldless.honest.scaling import lifted
 from foldless.model.steps import ScaledColumns, sklearn_names
@@ -294,7 +293,8 @@ class Removal:
         K, r, z = problem.n_classes, problem.width, solution.decisions
         self._problem, root = replace(problem, mass=solution.mass), solution.root.reshape(K * r, -1)
         self._inverse = (root @ root.T).reshape(K, r, K, r)
-        p, own, eye = softmax(z, axis=1), self._own(), np.eye(K)
+        self._p, self._G = p, own = softmax(z, axis=1), self._own()
+        eye = np.eye(K)
         D = solution.mass[:, None, None] * (p[:, :, None] * eye - p[:, :, None] * p[:, None, :])
         self._T = np.linalg.inv(eye - own @ D)
         self._C = D @ self._T
@@ -307,13 +307,20 @@ class Removal:
             self.alone = self.alone + self._of_scaler(solution.coef)
 
     def added_back(self) -> Floats:
-        """What an average row of its own class, in the place of each row, adds to `alone`; shape (K, N)."""
-        moved, codes, mass = np.empty_like(self.alone), self._problem.codes, self._problem.mass
-        left = (1.0 - mass / mass.sum())[:, None] if self._problem.centre is not None else 1.0
+        """What an average row of its own class, in the place of each row, adds to `alone`; shape (K, N).
+
+        As `foldless.honest.least_squares.pull_of_class`, with K numbers per row.
+        """
+        moved, codes, mass, p = np.empty_like(self.alone), self._problem.codes, self._problem.mass, self._p
         for rows in (np.flatnonzero(codes == k) for k in range(self._problem.n_classes)):
-            A = self._problem.rows(rows)
-            reach = np.tensordot(self._inverse, A.T @ (left * self._s)[rows], ((3, 2), (0, 1)))  # H^-1 sum_j a_j x s_j
-            moved[rows] = (A @ reach.T - (left * self._shift)[rows]) * gained(mass[rows])[:, None]
+            A, G, weight = self._problem.rows(rows), self._G[rows], mass[rows, None]
+            others = weight.sum() - weight
+            shared = np.tensordot(self._inverse, A.T @ weight[:, 0], (3, 0))  # H^-1 sum_l weight_l (a_l x I)
+            s = self._s[rows]
+            seen = (np.einsum("ir,krm,im->ik", A, shared, s, optimize=True) - weight * self._shift[rows]) / others
+            s = s - weight * p[rows] * (seen - np.sum(p[rows] * seen, axis=1, keepdims=True))  # less D_i seen_i
+            reach = np.tensordot(self._inverse, A.T @ s, ((3, 2), (0, 1)))  # H^-1 sum_j a_j x s_j
+            moved[rows] = (A @ reach.T - np.einsum("ikl,il->ik", G, s)) * weight / others
         return np.asarray(-np.einsum("ikl,il->ki", self._T, moved))
 
     def pairs(self, rows: Ints) -> Floats:

@@ -95,7 +95,8 @@ def choice_of(search: Any) -> Choice | None:
         known = strength(search) is not None and len(ratios) == 1
         return _choice("C", search.Cs_, "accuracy" if scoring in (None, "warn") else scoring) if known else None
     if "RidgeClassifierCV" in names:
-        return _choice("alpha", np.atleast_1d(search.alphas), "squared error" if scoring is None else scoring)
+        own = "squared error" if search.cv is None else "accuracy"  # with folds, that of `score`
+        return _choice("alpha", np.atleast_1d(search.alphas), own if scoring is None else scoring)
     if not hasattr(search, "best_estimator_") or callable(search.refit) or getattr(search, "rule", "best") != "best":
         return None
     name = l2_strength(search.best_estimator_)

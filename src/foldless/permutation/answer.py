@@ -14,6 +14,8 @@ from foldless import words
 from foldless.baselines.scores import as_count
 from foldless.checks import Floats
 from foldless.errors import InputError, TrustWarning, warn_user
+from foldless.findings.naming import Names
+from foldless.findings.rows import quick_notes
 from foldless.honest.design import Bools
 from foldless.model.view import REPEATED, take_apart
 from foldless.permutation.relabelling import ROWS, Relabelling
@@ -164,7 +166,8 @@ def permutation_test(
     batches = batches_of(relabelling, None if exhaustive else rng, total, fit.chunk)
     aucs = np.concatenate(worked(fit.auc, batches, total, n_jobs, told, np.size))
     how = (exhaustive, left_out_by(fit), relabelling.what, view.labels.n0, view.labels.n1)
-    notes = _here(view.notes) + on_relabelling(relabelling, groups, total, exhaustive)
+    on_table = quick_notes(view, Names(X, view.estimator), None if relabelling.what == ROWS else relabelling.codes)
+    notes = _here((*view.notes, *on_table)) + on_relabelling(relabelling, groups, total, exhaustive)
     return PermutationTest(*how, notes, float(aucs[0]), aucs[1:])
 
 

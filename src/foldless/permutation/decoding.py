@@ -51,7 +51,8 @@ class Decoding(Permuted):
     points : {"times", "column sets"}
     generalisation : ndarray of shape (T, T) or None
         AUC of classifiers trained at one time (row) and tested at another (column), on trials that they were not
-        trained on. Its diagonal is `statistic`.
+        trained on. Its diagonal is `statistic`; of logistic regression, rounding
+        may decide single pairs differently.
     exhaustive, left_out, permuted, n0, n1, notes
         As in `PermutationTest`.
     """
