@@ -47,7 +47,7 @@ BUDGETS = {
     # questions of stamps, a picture by classifier and rows; bias, weights and mixed columns in the fuzzer for truth;
     # rms::validate of R on the same samples; the search over penalties on a GPU; the accuracy of classes among
     # what the fuzzer for truth asks
-    "studies lines": 10_137,
+    "studies lines": 10_138,
     # An analysis is two of them, its steps and its questions, and a scaler two: scales, and what they do to scores.
     "files entered by auc_posterior": 28,
     "median function": 8,  # body lines
