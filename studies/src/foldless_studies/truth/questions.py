@@ -111,7 +111,7 @@ def pipeline_of(levels: Levels, p: int) -> Any:
         steps.append(OneHotEncoder(handle_unknown="ignore", sparse_output=False))
     steps += {"scaler": [StandardScaler()], "minmax": [MinMaxScaler()]}.get(levels["pipeline"], [])
     if levels["pipeline"] == "pca" and p > 5:
-        steps += [StandardScaler(), PCA(5)]
+        steps += [StandardScaler(), PCA(5, random_state=0)]
     if levels["family"] == "kbest" and p > KBEST and levels["pipeline"] != "pca":
         steps.append(SelectKBest(k=KBEST))
     last = _classifier(levels["family"], STRENGTHS[levels["strength"]])
