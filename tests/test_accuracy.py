@@ -109,6 +109,27 @@ def test_an_average_row_of_the_class_takes_the_place_of_the_row(model):
     assert gap.max() < 0.15 * size.max()
 
 
+@pytest.mark.parametrize("P", [3, 30])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RidgeClassifier(2.0),
+        RidgeClassifier(2.0, fit_intercept=False),
+        LogisticRegression(C=0.5, **TIGHT),
+        LogisticRegression(C=0.5, fit_intercept=False, **TIGHT),
+        OneVsRestClassifier(LogisticRegression(C=0.5, **TIGHT)),
+        LinearSVC(C=0.1, tol=1e-10, max_iter=100_000),
+    ],
+)
+def test_among_rows_that_are_all_alike_none_is_missed(model, P):
+    """Exact: what takes the place of a row is the row, whatever is fitted."""
+    y = np.repeat(np.arange(4), [4, 5, 5, 8])
+    X = np.random.default_rng(0).normal(size=(4, P))[y]
+    found = fl.analyse(clone(model).fit(X, y), X, y).class_scores
+    assert np.abs(found.alone - found.level).max() > 1e-3
+    np.testing.assert_allclose(found.replaced, found.level, atol=1e-6)
+
+
 def test_an_unseen_row_of_the_class_takes_the_place_of_the_row():
     """Against refits with one, where columns outnumber rows and the rows that are left say little about it."""
     rng = np.random.default_rng(3)
