@@ -290,3 +290,16 @@ def test_rows_that_are_left_when_the_work_is_done_are_counted(monkeypatch):
     assert left.unsettled > 0
     fitted = model.fit(X, y)
     assert (fl.auc_posterior(fitted, X, y).method == "refit") == (not left.reached)
+
+
+def test_the_squared_hinge_on_more_columns_than_rows_finds_nothing_in_noise():
+    """Among more than 300 rows, leverages close to 1: steps along the row itself count most, and went unfinished."""
+    X, y = np.random.default_rng(0).normal(size=(310, 400)), np.arange(310) % 2
+    model = LinearSVC(C=1, max_iter=100_000, tol=1e-6, random_state=0).fit(X, y)
+    a = fl.analyse(model, X, y, method="loo")
+    assert a.auc.interval(0.99)[0] < 0.5 < a.auc.interval(0.99)[1]
+    loo, z = a.scores.scores, a.leave_one_out.removed.z
+    rows = np.flatnonzero(np.abs(loo - z) > 1e-6)[::25]
+    rest = ~np.eye(310, dtype=bool)[rows]
+    truth = [clone(model).fit(X[r], y[r]).decision_function(X[[i]])[0] for i, r in zip(rows, rest, strict=True)]
+    assert np.abs(loo[rows] - truth).max() < 0.1 * loo.std()

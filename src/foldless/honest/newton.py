@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import blas, lapack
 
 from foldless.checks import Bools, Floats, Ints
-from foldless.honest.design import BLOCK_ENTRIES, Curvature, Design, blocks, curvature_at
+from foldless.honest.design import BLOCK_ENTRIES, MAX_LEVERAGE, Curvature, Design, blocks, curvature_at
 from foldless.honest.objective import Loss, Objective
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Point:
 
 def ratio_of_lengths(vector: Floats, reference: Floats) -> float:
     """Of two vectors; infinite if only the second vanishes."""
-    length, scale = blas.dnrm2(vector), blas.dnrm2(reference)  # whose squares may overflow
+    length, scale = (blas.dnrm2(v) if v.size else 0.0 for v in (vector, reference))  # whose squares may overflow
     if length == 0.0:
         return 0.0
     return length / scale if scale > 1e-200 * length else np.inf
@@ -185,12 +185,22 @@ def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> f
     return max(penalty, abs(float(g.sum())) / (float(np.abs(g).sum()) or 1.0))
 
 
-def _solve(near: Factor, D: Floats, ratio: float, target: Floats, forcing: float) -> tuple[Floats, Floats]:
-    """u with H u = target by conjugate gradients, to a relative error `forcing`; and its scores B u."""
+def as_is(vector: Floats) -> Floats:
+    """The argument itself."""
+    return vector
+
+
+def _solve(
+    near: Factor, D: Floats, ratio: float, target: Floats, forcing: float, nearly: Callable[[Floats], Floats] = as_is
+) -> tuple[Floats, Floats]:
+    """u with H u = target by conjugate gradients, to a relative error `forcing`; and its scores B u.
+
+    `nearly` is close to H^-1.
+    """
     change = D - ratio * near.curvature.D
     u, scores = np.zeros_like(target), np.zeros_like(D)
-    left, ahead = target, target
-    size = first = float(target @ target)
+    left, ahead = target, nearly(target)
+    size = first = float(target @ ahead)
     for _ in range(MAX_PRODUCTS):
         if size <= forcing**2 * first:
             break
@@ -201,8 +211,9 @@ def _solve(near: Factor, D: Floats, ratio: float, target: Floats, forcing: float
             break
         step = size / along
         u, scores, left = u + step * ahead, scores + step * seen, left - step * curved
-        last, size = size, float(left @ left)
-        ahead = left + size / last * ahead
+        turned = nearly(left)
+        last, size = size, float(left @ turned)
+        ahead = turned + size / last * ahead
     return u, scores
 
 
@@ -290,7 +301,7 @@ def _unsettled(model: LocalModel, missed: Floats, out: Bools, spread: float) -> 
     """Units without which the other rows have slopes that are `missed` by an amount that moves some score."""
     moved = np.abs(missed @ model.B @ model.B.T).max(axis=1) / np.where(out, model.slack, 1.0).min(axis=1)
     some = np.flatnonzero(moved > UNSETTLED * spread)
-    most = int(MOST_WORK / (model.B.shape[1] * model.B.size)) + 1
+    most = int(MOST_WORK / max(model.B.shape[1] * model.B.size, 1)) + 1
     return np.asarray(some[np.argsort(-moved[some])][:most])
 
 
@@ -300,16 +311,22 @@ def _unsettled(model: LocalModel, missed: Floats, out: Bools, spread: float) -> 
 # without it the weight of the column moves until the penalty, or rare rows of the other class, stop it. One step falls
 # short by far, since the curvature it is made of is that of the fit with the row.
 
-FORCING, MOST_WITHOUT = 0.1, 16  # the error of a step, and their number; 0.01 and 24 moved endless fits alone
+FORCING, MOST_WITHOUT = 0.01, 16  # the error of a step, and their number; 24 moved endless fits alone
 FARTHEST = 10.0  # that one step moves a score: without a penalty, the fit without a row may have no end
 
 
 def without_row(z: Floats, g: Floats, loss: Loss, near: Factor, row: int, enough: float) -> tuple[Floats, float]:
     """Changes of all scores from z where the fit without a row is, and by how much a last step would still change them.
 
-    Steps in the coordinates of `near` go on until none of the scores moves by as much as `enough`.
+    Steps in the coordinates of `near` go on until none of the scores moves by as much as `enough`. The Hessian without
+    the row, nearly I - D b b', has an eigenvalue 1 - h close to 0: what is left of the gradient along b counts most.
     """
     D, slopes = near.curvature.D, loss.gradient(z)
+    b = near.back((np.arange(z.size) == row).astype(np.float64))
+    grown = D[row] / (1.0 - min(D[row] * float(b @ b), MAX_LEVERAGE))
+
+    def nearly(x: Floats) -> Floats:
+        return np.asarray(x + grown * float(b @ x) * b)
 
     def missed(s: Floats) -> Floats:
         r = loss.gradient(z + s) - slopes - D * s
@@ -322,7 +339,7 @@ def without_row(z: Floats, g: Floats, loss: Loss, near: Factor, row: int, enough
             return None
         bend, downhill = loss.curvature(z + s), -(v + near.back(missed(s)))
         bend = np.where(np.arange(z.size) == row, 0.0, bend)
-        x, further = _solve(near, bend, 1.0, downhill, FORCING)
+        x, further = _solve(near, bend, 1.0, downhill, FORCING, nearly)
         if not downhill @ x > 0.0:
             return None
         moved = float(np.abs(further).max())

@@ -276,7 +276,7 @@ def _slope(y: Labels, scores: Floats, weight: Floats) -> tuple[float, float]:
     q = line.fit(s[:, None] / scale, y, sample_weight=weight * y.size).predict_proba(s[:, None] / scale)[:, 1]
     bend = weight * q * (1 - q)
     off = s - float(bend @ s) / float(bend.sum())
-    error = float(np.linalg.norm(weight * (y - q) * off)) / float(bend @ off**2)
+    error = float(np.linalg.norm(weight * (y - q) * off)) / max(float(bend @ off**2), TINY)
     return float(line.coef_[0, 0]) / scale, error
 
 
