@@ -185,17 +185,17 @@ def _residual(objective: Objective, coef: Floats, slope: Floats, g: Floats) -> f
     return max(penalty, abs(float(g.sum())) / (float(np.abs(g).sum()) or 1.0))
 
 
-def as_is(vector: Floats) -> Floats:
-    """The argument itself."""
-    return vector
-
-
 def _solve(
-    near: Factor, D: Floats, ratio: float, target: Floats, forcing: float, nearly: Callable[[Floats], Floats] = as_is
+    near: Factor,
+    D: Floats,
+    ratio: float,
+    target: Floats,
+    forcing: float,
+    nearly: Callable[[Floats], Floats] = np.asarray,
 ) -> tuple[Floats, Floats]:
     """u with H u = target by conjugate gradients, to a relative error `forcing`; and its scores B u.
 
-    `nearly` is close to H^-1.
+    `nearly` is close to H^-1; by default the identity.
     """
     change = D - ratio * near.curvature.D
     u, scores = np.zeros_like(target), np.zeros_like(D)

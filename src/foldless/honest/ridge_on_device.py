@@ -150,7 +150,7 @@ class _Fit:
     def unseen(self, z: Any, k: int, G: Any, slack: Any, slope: Any) -> Any:
         """The slopes of rows of class k as if unseen, see `foldless.honest.least_squares.pull_of_class`."""
         n, shared = self.counts[k], (z @ (self.root.square() * self.sums[:, k]))[:, None]
-        common = (shared + n * self.weight_of_one - G) / max(n - 1, 1)
+        common = (shared + n * self.weight_of_one - G) / (n - 1)
         return slope * (1.0 - torch.minimum(common.clamp(min=0.0), G)) / slack
 
     def replaced(self, z: Any, k: int, own: Any, pull: Any, of_one: Any) -> tuple[Any, Any]:
@@ -160,7 +160,7 @@ class _Fit:
         """
         scores, G, slack, slope = self.removed(z, own)
         others = (z * self.root.square()) @ pull + of_one * self.weight_of_one - G * self.unseen(z, k, G, slack, slope)
-        return scores, scores + G * slope / slack - others / (max(self.counts[k] - 1, 1) * slack)
+        return scores, scores + G * slope / slack - others / ((self.counts[k] - 1) * slack)
 
     def on_host(self, spectrum: DeviceSpectrum, known: _Decisions, drawn: Ints, z: Any, own: Any) -> Ridge:
         """The answers; z are the rows on which the noise is measured."""

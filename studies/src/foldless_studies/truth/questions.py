@@ -331,9 +331,9 @@ def _permutation(model: Any, data: Data, test: Test) -> dict[str, Asked]:
 
 
 def _classes(model: Any, data: Data, test: Test) -> dict[str, Asked]:
+    """The AUC of three classes, and the share of rows that are classified rightly."""
     from sklearn.metrics import roc_auc_score
 
-    """The AUC of three classes, and the share of rows that are classified rightly."""
     a, noise, truth, (scores,) = fl.analyse(model, data.X, data.y), _is_noise(data), 0.5, test.scores(model)
     right = _right_of_classes(a, data, test, scores)
     if not noise:
