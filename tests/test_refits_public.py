@@ -8,12 +8,14 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -24,6 +26,7 @@ import foldless as fl
 from cli_files import lines, run
 from data import alternating, ones_first
 from foldless.errors import EstimatorError, InputError
+from foldless.honest.design import build_design
 from sklearn_versions import l1
 
 FOREST = RandomForestClassifier(20, random_state=0)
@@ -336,3 +339,40 @@ def test_streams_and_weights_are_refused(rows, tmp_path):
         fl.analyse(model.coef_.ravel(), X, y, method="refit")
     with pytest.raises(InputError, match="method must be 'auto', 'loo', 'refit' or 'in-sample'"):
         fl.auc_posterior(model, X, y, method="cv")
+
+
+# ---- Sparse rows, of which there are so many that a closed form would take minutes and gigabytes.
+
+
+def sparse_rows(n, n_columns, n_classes=2):
+    columns = np.random.default_rng(0).integers(0, n_columns, size=10 * n)
+    X = csr_array((np.ones(10 * n), (np.repeat(np.arange(n), 10), columns)), shape=(n, n_columns))
+    beta = np.random.default_rng(1).normal(size=(n_columns, n_classes))
+    return X, np.argmax(X @ beta + 0.3 * np.random.default_rng(2).gumbel(size=(n, n_classes)), axis=1)
+
+
+def test_many_sparse_rows_are_refitted():
+    X, y = sparse_rows(9000, 5000)
+    train, test = np.arange(4700), np.arange(4700, 9000)
+    model = LogisticRegression().fit(X[train], y[train])
+    a = fl.analyse(model, X[train], y[train])
+    assert a.method == "refit"
+    truth = roc_auc_score(y[test], model.decision_function(X[test]))
+    assert abs(a.auc.mean - truth) < 2 * a.auc.sd
+    assert fl.analyse(model, X[:1000], y[:1000]).method == "loo"  # few rows have a small Hessian
+
+
+def test_so_are_those_of_several_classes():
+    X, y = sparse_rows(3400, 3500, n_classes=3)
+    assert fl.analyse(RidgeClassifier().fit(X, y), X, y).method == "refit"
+
+
+def test_so_are_the_candidates_of_a_search():
+    X, y = sparse_rows(4700, 5000)
+    search = fl.FoldlessSearch(LogisticRegression(), {"C": [0.1, 1.0]}).fit(X, y)
+    assert search.best_posterior_.method == "refit"
+
+
+def test_a_hessian_of_gigabytes_is_refused():
+    with pytest.raises(EstimatorError, match=r"31,000 x 31,000 numbers \(8 GB each\): use method='refit'"):
+        build_design(csr_array((31_000, 31_000)), constant=0.0, free_intercept=True)

@@ -32,6 +32,7 @@ from foldless.honest.leave_one_out import (
     WORTH_SAYING,
     NoClosedForm,
     checked_weight,
+    is_sooner_refitted,
     on_convergence,
     surrogate_provenance,
 )
@@ -157,12 +158,14 @@ def remove_rows_of_classes(
 
     `sample_weight` are the weights given to fit. If K x N^2 exceeds `max_entries`, or N exceeds `MOST_ROWS`, only the
     pairs of a fixed random sample are evaluated. Where nothing is known about the training, `NoClosedForm` is raised
-    unless a `stand_in` is wanted, or refits would take long.
+    unless a `stand_in` is wanted, or refits would take long; so it is where refits are sooner done.
     """
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
     weight = checked_weight(sample_weight, view.codes, 2)
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
+    if not stand_in and is_sooner_refitted(view):
+        raise NoClosedForm(f"rows are sooner left out of this {type(view.estimator).__name__} by refits.")
     for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:

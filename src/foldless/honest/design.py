@@ -194,8 +194,16 @@ class DeviceDesign(Design):
         )
 
 
+MOST_COORDINATES = 30_000  # 7 GB for a square of that size, of which there are several
+
+
 def build_design(X: Any, *, constant: float, free_intercept: bool) -> Design:
     """Columns of X, or the row space when there are at least as many columns as rows."""
+    if min(X.shape) > MOST_COORDINATES and not isinstance(X, DeviceMatrix):
+        raise EstimatorError(
+            f"leaving rows out in closed form takes several matrices of {min(X.shape):,} x {min(X.shape):,} numbers "
+            f"({8e-9 * min(X.shape) ** 2:.0f} GB each): use method='refit' where offered, or fewer rows or columns."
+        )
     if X.shape[1] + (constant != 0) < X.shape[0]:
         if isinstance(X, DeviceMatrix):
             return DeviceDesign(replace(X, constant=constant))  # type: ignore[type-var]

@@ -23,7 +23,7 @@ from foldless.honest.class_statistic import TrainingRows
 from foldless.honest.classes import scores_of_ridge
 from foldless.honest.families import describe
 from foldless.honest.least_squares import RidgePath
-from foldless.honest.leave_one_out import LeaveOneOut
+from foldless.honest.leave_one_out import LeaveOneOut, is_sooner_refitted
 from foldless.honest.newton import Fit
 from foldless.honest.objective import Objective
 from foldless.honest.penalties import PenaltyPath, Visit, final_classifier
@@ -69,6 +69,7 @@ class Study:
         options = replace(self.options, sample_weight=self.weight(fitted))
         found = analysed(fitted, self.X, self.y, options)
         free = options.method == "auto" and not (self.several_classes or found.only_refits)
+        free = free and not is_sooner_refitted(found.view)
         known = free and describe(found.view, options.sample_weight) is not None
         return found.by("loo") if known else found
 
@@ -183,11 +184,13 @@ class Stage:
 
     @classmethod
     def of(cls, study: Study, params: Params, strength: str) -> Stage | None:
-        """The stage of a family with the member `params`; None if the honest method does not know its objective."""
+        """The stage of a family with the member `params`; None if it has no closed form, or is sooner refitted."""
         estimator = _fitted_briefly(study, params)
         view = take_apart(estimator, study.X, study.y)
         for doubt in view.doubts:
             warn_user(doubt, TrustWarning)
+        if study.options.method == "auto" and is_sooner_refitted(view):
+            return None
         groups = study.options.groups
         codes = None if groups is None else checks.as_groups(groups, view.labels.positive, fewest=3)
         path = PenaltyPath.of(view, strength.split("__")[-1], study.weight(estimator), codes)
