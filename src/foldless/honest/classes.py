@@ -41,12 +41,13 @@ from foldless.honest.optimum import CONVERGED, Optimum, nearest_on_path, optimum
 from foldless.honest.pairs import SEED, influential
 from foldless.honest.removal import Problem, column_blocks, pair_shifts, pair_slopes, problem_at
 from foldless.honest.rows import Provenance
-from foldless.honest.softmax import MAX_WIDTH, Removal, affordable_rows, softmax_of
+from foldless.honest.softmax import MOST_STEPPED, Removal, affordable_rows, softmax_of
 from foldless.honest.stand_ins import determined, surrogate_problem
 from foldless.model.steps import innermost, sklearn_names
 from foldless.model.view import LinearView
 
 MAX_ENTRIES = 1 << 24  # scores of pairs of rows kept at a time, 128 MB
+MOST_REFITTED = 5e8  # entries of X, times classes, of which 20 refits take some minutes
 MOST_ROWS, FEWEST_OF_CLASS = 300, 3  # rows whose pairs are evaluated: roughly in all, and the minimum per class
 KEPT_APART = (
     "the groups keep the classes apart: some fits would not see all classes, or no model would score rows of two of "
@@ -166,11 +167,12 @@ def remove_rows_of_classes(
     most = min(MOST_ROWS, int(np.sqrt(max_entries / len(view.classes))))
     if not stand_in and is_sooner_refitted(view):
         raise NoClosedForm(f"rows are sooner left out of this {type(view.estimator).__name__} by refits.")
-    for way in (_with_discriminant, _with_softmax, _with_least_squares, _with_targets):
+    softmax = partial(_with_softmax, coefficients=np.inf if stand_in else MOST_STEPPED)
+    for way in (_with_discriminant, softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:
             return known
-    if not stand_in and len(view.classes) * min(view.X.shape) <= MAX_WIDTH:  # wider ones take minutes to refit
+    if not stand_in and len(view.classes) * view.X.size <= MOST_REFITTED:
         raise NoClosedForm(f"the training of {type(view.estimator).__name__} has no closed form.")
     return _with_surrogates(view, weight, most)
 
@@ -215,8 +217,8 @@ def _with_discriminant(view: LinearView, weight: Floats | None, most: int) -> Cl
     return ClassScores(*scores, leverage, leverage, most, view.codes, LOG_ODDS, provenance)
 
 
-def _with_softmax(view: LinearView, weight: Floats | None, most: int) -> ClassScores | None:
-    known = softmax_of(view, weight)
+def _with_softmax(view: LinearView, weight: Floats | None, most: int, coefficients: float) -> ClassScores | None:
+    known = softmax_of(view, weight, coefficients)
     if known is None:
         return None
     problem, best = known

@@ -133,15 +133,23 @@ class SoftmaxOptimum:
         return self.residual_before > optimum.CONVERGED
 
 
-def softmax_optimum(problem: Softmax, coef: Floats) -> SoftmaxOptimum:
-    """The optimum next to the coefficients of the user's fit: the fit itself where its residual is small."""
+def softmax_optimum(problem: Softmax, coef: Floats, most: float = np.inf) -> SoftmaxOptimum | None:
+    """The optimum next to the coefficients of the user's fit: the fit itself where its residual is small.
+
+    None where it takes one Hessian after another, of more coefficients than `most`.
+    """
     z = problem.decisions(coef)
     before = _residual(problem, coef, z)
     start = SoftmaxOptimum(coef, z, _root(problem, z), problem.mass, before, before, 1.0)
     if not start.polished:
         return start
-    solution = _with_kept_curvature(problem, start) or _descend(problem, start)
+    near = _with_kept_curvature(problem, start)
+    if near is None and coef.size > most:
+        return None
+    solution = near or _descend(problem, start)
     solution = replace(solution, direction_cosine=_cosine(problem, start, solution))
+    if solution.direction_cosine < optimum.ELSEWHERE and coef.size > most:
+        return None
     return optimum.most_similar(solution, _stronger(problem, start, solution))
 
 
@@ -244,6 +252,7 @@ def _angle(a: Floats, b: Floats) -> float:
 # and for a pair of rows u_i = s_i + C_i G_ij u_j, u_j = s_j + C_j G_ji u_i, z_i(-ij) - z_i(-i) = T_i G_ij u_j.
 
 MAX_WIDTH = 4000  # coefficients in all: the Hessian is a square of that size
+MOST_STEPPED = 1000  # if there are more, 20 refits take less time than steps with a Hessian each
 MOST_WORK = 1.6e9  # multiplications for the pairs of rows
 IN_SOLVING = 20  # solving for a pair costs this many times K^3
 ROWS_IN_CACHE = 1 << 17  # entries of the rows that are worked on at a time
@@ -252,8 +261,8 @@ ROWS_IN_CACHE = 1 << 17  # entries of the rows that are worked on at a time
 SETTLED, ROUNDS = 1e-7, 8
 
 
-def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax, SoftmaxOptimum] | None:
-    """The objective of multinomial logistic regression with an L2 penalty at its optimum; None for anything else."""
+def strength_of_softmax(view: LinearView) -> float | None:
+    """C of a multinomial logistic regression with an L2 penalty and an affordable Hessian; None for anything else."""
     est: Any = view.estimator
     if not sklearn_names(est) & LOGISTIC or is_one_against_rest(est):
         return None
@@ -263,17 +272,25 @@ def softmax_of(view: LinearView, sample_weight: Floats | None) -> tuple[Softmax,
             "multinomial logistic regression without a penalty has no single solution to leave rows out of: fit with a "
             "finite C; C=1e4 on standardised columns is next to no penalty."
         )
-    if C is None or known_class(est, LOGISTIC) is None:
+    width = len(view.classes) * (min(view.X.shape) + bool(est.fit_intercept))
+    return None if known_class(est, LOGISTIC) is None or width > MAX_WIDTH else C
+
+
+def softmax_of(
+    view: LinearView, sample_weight: Floats | None, most: float = np.inf
+) -> tuple[Softmax, SoftmaxOptimum] | None:
+    """The objective of `strength_of_softmax` at its optimum; None for anything else, `most` as in `softmax_optimum`."""
+    C, est = strength_of_softmax(view), view.estimator
+    if C is None or est is None:
         return None
-    K, intercept = len(view.classes), bool(est.fit_intercept)
-    if K * (min(view.X.shape) + intercept) > MAX_WIDTH:
-        return None
+    intercept = bool(est.fit_intercept)
     mass = C * row_weights(view, est.class_weight, sample_weight, counted=balanced_counts_sample_weights())
     design = build_design(view.X, constant=0.0, free_intercept=intercept)
     centre = design.mean(np.ones(view.codes.size)) if intercept else None
     scaled = measured(view.X, view.scaled, sample_weight) if view.scaled else ()
-    problem = Softmax(design, centre, view.codes, mass, K, view.X, scaled)
-    return problem, softmax_optimum(problem, _fitted(problem, view))
+    problem = Softmax(design, centre, view.codes, mass, len(view.classes), view.X, scaled)
+    solution = softmax_optimum(problem, _fitted(problem, view), most)
+    return None if solution is None else (problem, solution)
 
 
 def affordable_rows(problem: Softmax) -> int:

@@ -28,6 +28,7 @@ from foldless.honest.newton import Fit
 from foldless.honest.objective import Objective
 from foldless.honest.penalties import PenaltyPath, Visit, final_classifier
 from foldless.honest.posterior import EffectPrior
+from foldless.honest.softmax import strength_of_softmax
 from foldless.honest.tuning import AUC, Candidate, tuned
 from foldless.model.steps import sklearn_names
 from foldless.model.view import take_apart
@@ -68,9 +69,12 @@ class Study:
         """A fitted candidate, in closed form wherever there is one: so all values of a penalty are judged alike."""
         options = replace(self.options, sample_weight=self.weight(fitted))
         found = analysed(fitted, self.X, self.y, options)
-        free = options.method == "auto" and not (self.several_classes or found.only_refits)
-        free = free and not is_sooner_refitted(found.view)
-        known = free and describe(found.view, options.sample_weight) is not None
+        if options.method != "auto" or found.only_refits or is_sooner_refitted(found.view):
+            return found
+        if not self.several_classes:
+            known = describe(found.view, options.sample_weight) is not None
+        else:
+            known = options.groups is None and strength_of_softmax(found.view) is not None
         return found.by("loo") if known else found
 
     def judged(self, analysis: Analysis) -> tuple[AUCPosterior | AccuracyPosterior, Floats]:
