@@ -313,6 +313,14 @@ def test_text_pipelines_stay_sparse():
     assert_same_scores(view, fitted.decision_function(TEXT))
 
 
+@pytest.mark.parametrize("longer", [" and so on" * 40, "\0"])
+def test_a_text_is_no_name_of_a_file(longer):
+    """A list may hold paths of Parquet files; the operating system refuses to look for names like these."""
+    texts, y = [text + longer for text in TEXT], [1, 0] * 10
+    fitted = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, y)
+    assert fl.auc_posterior(fitted, texts, y).mean > 0.9
+
+
 # ---- pipelines that saw y
 
 SEEING = {

@@ -125,7 +125,7 @@ def recognises(X: Any, y: Any) -> bool:
     paths = X if isinstance(X, list | tuple) and X else [X]
     if not all(isinstance(path, str | os.PathLike) for path in paths):
         return False
-    return all(path.endswith(SUFFIXES) or (Path(path).is_dir() and _in_folder(path)) for path in map(os.fspath, paths))
+    return all(path.endswith(SUFFIXES) or (os.path.isdir(path) and _in_folder(path)) for path in map(os.fspath, paths))
 
 
 def open_source(X: Any, y: Any) -> ParquetSource:
