@@ -286,16 +286,20 @@ def scores_of_targets(
     problems: Sequence[Problem], codes: Ints, weight: Floats | None, most: int, score: str, provenance: Provenance
 ) -> ClassScores:
     """Decision values of each row without it; one problem per class."""
-    diagonals, _, added = zip(*(p.seen(np.empty((p.curvature.root.shape[1] + 1, 0))) for p in problems), strict=True)
+    diagonals, seen, added = zip(*(p.seen(_of_intercept(p)) for p in problems), strict=True)
     slack = [1.0 - np.minimum(G * p.D, MAX_LEVERAGE) for G, p in zip(diagonals, problems, strict=True)]
     exposure = [G / a**2 for G, a in zip(diagonals, slack, strict=True)]
     shifts = [G * p.g / a + m for p, G, a, m in zip(problems, diagonals, slack, added, strict=True)]
-    alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts, strict=True)])
+    held = np.zeros((len(problems), codes.size))
+    for out, p, q, a, shift in zip(held, problems, seen, slack, shifts, strict=True):
+        if p.intercept is not None:
+            out[:] = p.intercept.held_back(1, q[:, 0] * p.g / a, p.base + shift, p.D)
+    alone = np.array([p.base + p.gain * shift for p, shift in zip(problems, shifts + held, strict=True)])
     impact = [each * p.g**2 for each, p in zip(exposure, problems, strict=True)]
-    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, codes, weight))
+    scores = (np.array([p.base for p in problems]), alone, partial(_added_back, problems, slack, held, codes, weight))
     return ClassScores(
         *scores,
-        partial(_pairs_of_targets, problems),
+        partial(_pairs_of_targets, problems, held),
         _together(exposure),
         _together(impact),
         most,
@@ -305,30 +309,38 @@ def scores_of_targets(
     )
 
 
+def _of_intercept(problem: Problem) -> Floats:
+    """What `Problem.seen` is asked for: how the rows see the intercept where its penalty is left out."""
+    wanted = np.empty((problem.curvature.root.shape[1] + 1, 0))
+    return wanted if problem.intercept is None else problem.intercept.seen[:, None]
+
+
 def _added_back(
-    problems: Sequence[Problem], slack: Sequence[Floats], codes: Ints, sample_weight: Floats | None
+    problems: Sequence[Problem], slack: Sequence[Floats], held: Floats, codes: Ints, sample_weight: Floats | None
 ) -> Floats:
-    """See `ClassScores.added_back`."""
+    """See `ClassScores.added_back`. The intercept stays, with its class as large as before: nothing is `held` back."""
     out, weight = np.empty((len(problems), codes.size)), np.ones(codes.size) if sample_weight is None else sample_weight
-    for moved, problem, a in zip(out, problems, slack, strict=True):
+    for moved, problem, a, back in zip(out, problems, slack, held, strict=True):
         U = (problem.g / a)[:, None]
         for rows in (np.flatnonzero(codes == k) for k in range(len(problems))):
             B = problem.curvature.influence_rows(problem.design, rows)
             moved[rows] = least_squares.pull_of_class(B, problem.D[rows], U[rows], weight[rows])[:, 0]
         moved *= -problem.gain / a
+        moved -= problem.gain * back
     return out
 
 
-def _pairs_of_targets(problems: Sequence[Problem], rows: Ints) -> Floats:
+def _pairs_of_targets(problems: Sequence[Problem], held: Floats, rows: Ints) -> Floats:
     """Scores (K, m, m) of the rows without each pair of them."""
     out, everyone = np.empty((len(problems), rows.size, rows.size)), np.arange(rows.size)
-    for without, problem in zip(out, problems, strict=True):
+    for without, problem, back in zip(out, problems, held[:, rows], strict=True):
         model = problem.local_model(rows)
         for part in column_blocks(rows.size, rows.size):
             without[:, part] = problem.scores(rows, pair_shifts(model, everyone, everyone[part])[0])
         corrections = problem.corrections(model, rows)
         if corrections is not None:
             without += problem.gain * corrections.pairs(everyone, everyone, partial(pair_slopes, model))[0]
+        without += problem.gain * (back[:, None] + back)
     return out
 
 

@@ -399,10 +399,10 @@ def _spectral_root(unit: Floats) -> Floats:
     return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
-def with_free_intercept(design: Design, curvature: Curvature, lam: float, constant: float) -> Curvature:
+def with_free_intercept(design: Design, curvature: Curvature, lam: float, constant: float) -> tuple[Curvature, Floats]:
     """The inverse Hessian without the penalty on the weight of the constant column, e: an update of rank one.
 
-    (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)).
+    (H - lam e e')^-1 = H^-1 + f f',  f = H^-1 e sqrt(lam / (1 - lam e'H^-1 e)). And e, in coordinates of the design.
     """
     root, D, e = curvature.root, curvature.D, np.zeros(len(curvature.root))
     if design.pivots is None:
@@ -413,4 +413,4 @@ def with_free_intercept(design: Design, curvature: Curvature, lam: float, consta
     f = root @ (root.T @ e)
     left = constant * float(D.sum() * design.mean(D) @ f)  # 1 - lam e'H^-1 e, without the subtraction
     f *= np.sqrt(lam / left) if left > 0 else 0.0
-    return Curvature(np.hstack([root, f[:, None]]), None, np.inf, curvature.D)
+    return Curvature(np.hstack([root, f[:, None]]), None, np.inf, curvature.D), e

@@ -188,6 +188,9 @@ def by_group(problem: Problem, rows: Ints, codes: Ints, provenance: Provenance) 
         before, added = ((each[of_pairs[0]], each[of_pairs[1]].T) for each in (shifts, more))
         scale *= growth(problem, (rows[local1], rows[local0]), before, added)
         shifts = shifts + more
+    if problem.intercept is not None:
+        level = _held_back(problem, model, rows, local, shifts)
+        shifts, typical = shifts + level[local], typical + level
     again = _second_steps(problem, model, local) if rows.size == codes.size else 0.0 * shifts
     shifts = shifts + again
     scores = _read_pairs(problem, rows, local, shifts, kept)
@@ -244,7 +247,30 @@ def _all_own(problem: Problem, codes: Ints) -> tuple[Floats, Floats]:
         if problem.rescaling is not None:
             tables = problem.rescaling.of_groups(model.B, rows, codes)
             added[rows] = own_corrections(model, tables, local, np.unique(codes[rows]))
+        if problem.intercept is not None:
+            added[rows] += _held_back_alone(problem, model, rows, local, (kept + added)[rows])[local]
     return kept, added
+
+
+def _held_back(problem: Problem, model: LocalModel, rows: Ints, codes: Ints, shifts: Floats) -> Floats:
+    """What the penalty on the intercept adds to all scores without each two groups, or one; `shifts` as T above."""
+    intercept = problem.intercept
+    assert intercept is not None
+    moved = group_pair_shifts(model, codes, intercept.seen)[1]
+    z = per_unit(np.add, problem.base[rows, None] + shifts, codes)
+    z, k, D = _of_both(z), *(_of_both(_counts(each, codes)[:, None]) for each in (np.ones(rows.size), model.D))
+    return np.asarray(intercept.held_back(k, moved, z, D))
+
+
+def _held_back_alone(problem: Problem, model: LocalModel, rows: Ints, codes: Ints, shifts: Floats) -> Floats:
+    """The same without each group alone; `shifts` of the rows without their own group."""
+    intercept, slopes = problem.intercept, group_shifts(model, codes)[1]
+    assert intercept is not None
+    moved, z, D, k = (
+        _counts(each, codes)
+        for each in ((model.B @ intercept.seen) * slopes, problem.base[rows] + shifts, model.D, np.ones(rows.size))
+    )
+    return np.asarray(intercept.held_back(k, moved, z, D))
 
 
 def _row_chunks(codes: Ints, width: int) -> Iterator[Ints]:

@@ -25,7 +25,7 @@ from foldless.honest.newton import MOST_ROWS, Point
 from foldless.honest.objective import Loss, Objective, Readout, Removal, SquaredLoss
 from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import Members
-from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Rescaling, is_centred
+from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Intercept, Rescaling, is_centred
 
 PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
 
@@ -170,6 +170,7 @@ class Problem:
     curvature: Curvature
     readout: Readout
     rescaling: Rescaling | None = None
+    intercept: Intercept | None = None
     loss: Loss | None = None
     fitted: Floats | None = None
     alone: tuple[Problem, Problem] | None = None
@@ -262,10 +263,10 @@ def _problem(
     bent = None if isinstance(loss, SquaredLoss) else loss
     if not objective.scaled:
         return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, loss=bent)
-    # A free intercept follows the means of the scaler. One that its penalty holds more firmly than the rows move it
-    # does not, and would be taken for 1/N per row.
-    moves = lam < objective.constant**2 * float(D.sum())
-    if moves and is_centred(objective.scaled, objective.X.shape[1]):
-        curvature, g = with_free_intercept(design, curvature, lam, objective.constant), g - g.mean()
+    intercept, constant = None, objective.constant
+    if constant != 0 and is_centred(objective.scaled, objective.X.shape[1]):
+        curvature, e = with_free_intercept(design, curvature, lam, constant)
+        value, seen = constant * float(e @ point.coef), constant * (curvature.root.T @ e)
+        intercept, g = Intercept(lam / constant**2, value, seen, float(D.sum()), positive.size), g - g.mean()
     rescaling = Rescaling(objective.X, objective.scaled, lam, point.coef, D, design, curvature)
-    return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling, bent)
+    return Problem(positive, z, 1.0, g, D, design, curvature, objective.readout, rescaling, intercept, bent)

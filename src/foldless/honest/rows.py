@@ -129,6 +129,8 @@ def by_row(problem: Problem, rows: Ints, provenance: Provenance) -> Removed:
         more = corrections.pairs(first.rows, second.rows, partial(pair_slopes, model))
         noise *= growth(problem, sampled, kept, more)
         shift1, shift0 = shift1 + more[0], shift0 + more[1]
+        level = _held_back(problem, model, sample, shift1, shift0)
+        shift1, shift0, bystanders = shift1 + level, shift0 + level, bystanders + float(np.mean(level))
     alone, shift1, shift0 = settled(problem, model, alone, sample, shift1, shift0)
     score1, score0 = _read_pairs(problem, sampled, (shift1, shift0), kept)
     loo, partnered = _read_alone(problem, rows, alone), _read_partnered(problem, alone)
@@ -154,7 +156,8 @@ class WithoutEach:
 
     `single` is the shift of each row with its scaler kept, `rescaled` with the scaler refitted. Removing a partner
     moves the row by a further `own`; removing the row moves its partner by `other`. `exposure` and `impact`, a_i^2 G_ii
-    and (a_i g_i)^2 G_ii with a = 1/(1 - h), measure the effect of others on a row and of the row on others.
+    and (a_i g_i)^2 G_ii with a = 1/(1 - h), measure the effect of others on a row and of the row on others. What the
+    penalty on the intercept adds to every score without the row is `held_back`, see `scaling.Intercept`.
     """
 
     single: Floats
@@ -164,6 +167,7 @@ class WithoutEach:
     exposure: Floats
     impact: Floats
     additive: Floats
+    held_back: Floats
     unsettled: float = 0.0  # see `Provenance`
     stepped: Floats | float = 0.0  # what of `rescaled` comes from further steps
 
@@ -179,16 +183,35 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     positive = problem.positive
     shares = (mine / np.count_nonzero(mine) for mine in (positive[rows], ~positive[rows]))
     V = (np.stack([part * v for part in shares for v in (model.slope_alone, 1.0 / model.slack)]) @ model.B).T
-    complete = rows.size == positive.size
+    complete, intercept = rows.size == positive.size, problem.intercept
+    if intercept is not None:
+        V = np.column_stack([V, intercept.seen])
     diagonal, products, added = (model.diagonal, model.B @ V, 0.0) if complete else problem.seen(V)
     if complete and corrections is not None:
         added = corrections.single()
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    rescaled, exposure, impact = single + added, a**2 * diagonal, (a * problem.g * np.sqrt(diagonal)) ** 2
+    held_back = np.zeros_like(single)
+    if intercept is not None:
+        z = problem.base + single + added
+        held_back = intercept.held_back(1, products[:, 4] * a * problem.g, z, problem.D)
+        mean0, mean1 = (float(held_back[each].mean()) for each in (~positive, positive))
+        own, other = own + np.where(positive, mean0, mean1), other + held_back
+    rescaled, exposure, impact = single + added + held_back, a**2 * diagonal, (a * problem.g * np.sqrt(diagonal)) ** 2
     additive = problem.base + problem.gain * (rescaled + own - other)
-    return WithoutEach(single, rescaled, own, other, exposure, impact, additive)
+    return WithoutEach(single, rescaled, own, other, exposure, impact, additive, held_back)
+
+
+def _held_back(problem: Problem, model: LocalModel, sample: Sample, shift1: Floats, shift0: Floats) -> Floats | float:
+    """What the penalty on the intercept adds to all scores without each of the sampled pairs."""
+    intercept, (i, j) = problem.intercept, (each.rows for each in sample.members)
+    if intercept is None:
+        return 0.0
+    seen, (_, ui, uj), rows = model.B @ intercept.seen, pair_slopes(model, i, j), sample.rows
+    z = problem.base[rows[i], None] + shift1 + problem.base[rows[j]] + shift0
+    moved = seen[i, None] * ui + seen[j] * uj
+    return np.asarray(intercept.held_back(2, moved, z, model.D[i, None] + model.D[j]))
 
 
 def settled(
@@ -227,7 +250,7 @@ class MoreSteps:
         """
         added, own, first = self.added.copy(), (np.arange(self.rows.size), self.rows), alone.single[self.rows]
         grown = np.divide(added[own], first, out=np.zeros_like(first), where=first != 0.0)
-        added[own] += np.clip(grown, -1.0, 0.0) * (alone.rescaled - alone.single)[self.rows]
+        added[own] += np.clip(grown, -1.0, 0.0) * (alone.rescaled - alone.single - alone.held_back)[self.rows]
         return replace(self, added=added)
 
     def of_rows(self, alone: WithoutEach, positive: Bools) -> WithoutEach:

@@ -281,12 +281,38 @@ class Table:
 #
 # Without the rows S, the scaler centres the others again, so that the intercept, though penalised, hardly has to move.
 # With the centre kept it would have to move, against its penalty. The closest equivalent is to free the intercept: b
-# then absorbs the shift of the centre. Since X'1 = 0, the weights stay optimal when the slopes are centred.
+# then absorbs the shift of the centre. Since X'1 = 0, the weights stay optimal when the slopes are centred. The weights
+# hardly depend on the intercept, as X'D 1 is nearly 0 too: so the penalty is given back to the intercept in the end.
 
 
 def is_centred(scaled: tuple[ScaledColumns, ...], width: int) -> bool:
     """Whether scalers subtracted the unweighted mean from every column."""
     return sum(part.width for part in scaled if part.centred and part.weight is None) == width
+
+
+@dataclass(frozen=True, eq=False)
+class Intercept:
+    """An intercept with the penalty lam b^2 / 2; `seen` is its direction through the root that has it free.
+
+    Without the k rows S it would go from b to b_S if it were free. Where sum_j g_j + lam b = 0, it goes to
+
+        b_S - lam (b_S - b + b k / N) / (sum_{j not in S} D_j + lam).
+    """
+
+    lam: float
+    value: float
+    seen: Floats
+    total: float  # sum of D
+    n_rows: int
+
+    def held_back(self, k: Any, moved: Any, z: Any, D: Any) -> Any:
+        """What its penalty adds to all scores without k rows, whose scores and curvatures add up to z and D.
+
+        Free and in the columns of all rows, it has `moved`; the scores too are those with the intercept free.
+        """
+        t = 1.0 / (self.n_rows - k)
+        free = (1.0 + k * t) * (self.value + moved) - t * z
+        return -self.lam * (free - self.value + self.value * k / self.n_rows) / (self.total - D + self.lam)
 
 
 # ---- What to add to the scores of single rows, and of pairs.
