@@ -167,7 +167,7 @@ class WithoutEach:
     exposure: Floats
     impact: Floats
     additive: Floats
-    held_back: Floats
+    held_back: Floats | float
     unsettled: float = 0.0  # see `Provenance`
     stepped: Floats | float = 0.0  # what of `rescaled` comes from further steps
 
@@ -192,7 +192,7 @@ def without_each(problem: Problem, model: LocalModel, rows: Ints, corrections: C
     a = 1.0 / (1.0 - np.minimum(diagonal * problem.D, MAX_LEVERAGE))
     own, other = (a * np.where(positive, products[:, 2 + k], products[:, k]) for k in (0, 1))
     single, other = diagonal * a * problem.g, other * problem.g
-    held_back = np.zeros_like(single)
+    held_back: Any = 0.0
     if intercept is not None:
         z = problem.base + single + added
         held_back = intercept.held_back(1, products[:, 4] * a * problem.g, z, problem.D)
