@@ -242,7 +242,7 @@ def test_an_early_stop_keeps_the_scale_of_the_user():
     X, y = gaussian(4, 600, N=50, n1=18, effect=2.0)
     X = X + 3 * np.random.default_rng(0).normal(size=(3, 600))[np.arange(50) % 3]  # batches slow the solver down
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1e3)).fit(X, y)
-    a = fl.analyse(model, X, y)
+    a = fl.analyse(model, X, y, method="loo")
     refits = cross_val_predict(model, X, y, cv=LeaveOneOut(), method="decision_function")
     assert "x the penalty" in a.notes[0]
     assert a.scores.scores.std() == pytest.approx(refits.std(), rel=0.2)

@@ -24,7 +24,7 @@ from sklearn.svm import SVC
 
 import foldless as fl
 from cli_files import lines, run
-from data import alternating, ones_first
+from data import alternating, ones_first, several_classes
 from foldless.errors import EstimatorError, InputError
 from foldless.honest.design import build_design
 from sklearn_versions import l1
@@ -149,6 +149,34 @@ def test_auto_keeps_the_closed_form_and_bare_weights(rows):
     assert fl.auc_posterior(ridge, X, y).method == "loo"
     assert fl.auc_posterior(ridge.coef_.ravel(), X, y).method == "loo-surrogate"
     assert fl.auc_posterior(L1.fit(X, y), X, y, method="loo").method == "loo-surrogate"
+
+
+def test_a_fit_that_stopped_before_its_optimum_is_refitted():
+    """Scikit-learn's tolerance where the classes are far apart: the optimum makes a third as many errors."""
+    X, y = alternating(4200, 100, shift=0.5, seed=3)
+    rows, new = np.arange(y.size) < 200, np.arange(y.size) >= 200
+    model = LogisticRegression(C=100).fit(X[rows], y[rows])
+    error = np.mean(model.predict(X[new]) != y[new])
+    refits, optimum = (fl.analyse(model, X[rows], y[rows], method=method) for method in ("auto", "loo"))
+    (low, high), (_, too_low) = (a.error().error.interval(0.9) for a in (refits, optimum))
+    assert (refits.method, refits.verdict, optimum.verdict) == ("refit", "trust", "caution")
+    assert too_low < error
+    assert low < error < high
+
+
+def test_so_is_one_of_several_classes():
+    X, y, _ = several_classes(4, 60, 40)
+    early, late = (LogisticRegression(C=100, tol=tol, max_iter=1000).fit(X, y) for tol in (0.1, 1e-6))
+    assert [fl.analyse(each, X, y).method for each in (early, late)] == ["refit", "loo"]
+
+
+def test_a_fit_with_other_weights_than_stated_is_not_refitted():
+    """Refits without them would judge another classifier: the result says so instead."""
+    X, y = alternating(60, 5, shift=0.4, seed=3)
+    model = LogisticRegression().fit(X, y, sample_weight=np.where(X[:, 0] > 0, 20.0, 0.1))
+    a = fl.analyse(model, X, y)
+    assert a.method == "loo"
+    assert "fit" in [finding.name for finding in a.findings]
 
 
 def test_no_stand_in_is_trusted(rows):

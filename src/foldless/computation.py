@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from foldless import checks, words
-from foldless.errors import EstimatorError, InputError
+from foldless.errors import EstimatorError, FoldlessError, InputError
 from foldless.findings.naming import Names
 from foldless.findings.rows import quick_notes
 from foldless.honest.accuracy import Judged, judged
 from foldless.honest.class_refits import ClassTraining, refitted_rows
 from foldless.honest.class_statistic import Component, RefittedRows, TrainingRows, average, averaged
 from foldless.honest.classes import ClassScores, remove_rows_of_classes
-from foldless.honest.leave_one_out import LeaveOneOut, NoClosedForm
+from foldless.honest.leave_one_out import LeaveOneOut, NoClosedForm, StoppedEarly
 from foldless.honest.posterior import EffectPrior
 from foldless.honest.refits import Refits, Training
 from foldless.honest.statistic import SeparationStatistic
@@ -167,8 +167,18 @@ class Computation:
             return self.refits
         try:
             return self.left_out(self.options.groups)
+        except StoppedEarly:
+            return self.refits if self._can_repeat else self.left_out(self.options.groups, stand_in=True)
         except NoClosedForm:
             return self.refits
+
+    @cached_property
+    def _can_repeat(self) -> bool:
+        """Whether refits stop as early as the fit did; if not, it was not fitted to these rows with these weights."""
+        with suppress(FoldlessError):  # on another device, with steps that cannot be fitted again
+            if search_in(self.estimator) is None:
+                return (self.class_training if self.several_classes else self.training).repeats
+        return False
 
     @cached_property
     def refits(self) -> Refits:
@@ -176,10 +186,10 @@ class Computation:
         prior = EffectPrior.checked(self.options.prior)
         return Refits.made(self.training, prior, self.options.n_jobs, self.options.progress)
 
-    def left_out(self, groups: Any) -> LeaveOneOut:
-        """The same in closed form, with these groups."""
+    def left_out(self, groups: Any, stand_in: bool = False) -> LeaveOneOut:
+        """The same in closed form, with these groups; `stand_in` even where another fit has to take its place."""
         prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
-        stand_in = self.options.method != "auto" or not is_estimator(self.estimator)
+        stand_in = stand_in or self.options.method != "auto" or not is_estimator(self.estimator)
         loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight, stand_in)
         search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
         if search is not None:
@@ -208,7 +218,12 @@ class Computation:
         with suppress(NoClosedForm):
             if o.groups is None and not (o.refit or self.only_refits):
                 weight, stand_in = o.sample_weight, o.method != "auto" or not is_estimator(self.estimator)
-                return TrainingRows(remove_rows_of_classes(self.view, sample_weight=weight, stand_in=stand_in))
+                remove = partial(remove_rows_of_classes, self.view, sample_weight=weight)
+                try:
+                    return TrainingRows(remove(stand_in=stand_in))
+                except StoppedEarly:
+                    if not self._can_repeat:
+                        return TrainingRows(remove(stand_in=True))
         return refitted_rows(self.class_training, o.n_jobs, o.progress)
 
     @cached_property

@@ -46,9 +46,10 @@ def auc_posterior(
         "loo" judges every row by the score it would have had without it in the training data, in closed form; nothing
         is refitted. "refit" fits a clone of the classifier, with all steps of its pipeline, 20 times to four fifths of
         the rows and judges the others: for any classifier, linear or not. "auto" takes "loo" where there is a closed
-        form, and "refit" for other linear classifiers (L1, hinge, feature selection, PLSRegression on 0 and 1) and for
-        sparse rows by the thousand, which take longer in closed form. "in-sample" is the paper's model on the training
-        scores; it is optimistic unless there are far fewer features than rows, and then warns.
+        form, and "refit" for other linear classifiers (L1, hinge, feature selection, PLSRegression on 0 and 1), for
+        fits that stopped far from their optimum, and for sparse rows by the thousand, which take longer in closed form.
+        "in-sample" is the paper's model on the training scores; it is optimistic unless there are far fewer features
+        than rows, and then warns.
     prior : EffectPrior for "loo" and "refit", Prior for "in-sample", optional
         `EffectPrior.default()` and `Prior.paper()` by default.
     groups : array of shape (N,), optional

@@ -31,6 +31,7 @@ from foldless.honest.families import (
 from foldless.honest.leave_one_out import (
     WORTH_SAYING,
     NoClosedForm,
+    StoppedEarly,
     checked_weight,
     is_sooner_refitted,
     on_convergence,
@@ -159,7 +160,8 @@ def remove_rows_of_classes(
 
     `sample_weight` are the weights given to fit. If K x N^2 exceeds `max_entries`, or N exceeds `MOST_ROWS`, only the
     pairs of a fixed random sample are evaluated. Where nothing is known about the training, `NoClosedForm` is raised
-    unless a `stand_in` is wanted, or refits would take long; so it is where refits are sooner done.
+    unless a `stand_in` is wanted, or refits would take long; so it is where refits are sooner done, and where an
+    optimum would stand in for a fit that stopped short of it.
     """
     checks.sane_size(view.X)
     checks.unequal_scores(view.scores())
@@ -171,6 +173,8 @@ def remove_rows_of_classes(
     for way in (_with_discriminant, softmax, _with_least_squares, _with_targets):
         known = way(view, weight, most)
         if known is not None:
+            if known.provenance.strain and not stand_in:
+                raise StoppedEarly(known.provenance.strain)
             return known
     if not stand_in and len(view.classes) * view.X.size <= MOST_REFITTED:
         raise NoClosedForm(f"the training of {type(view.estimator).__name__} has no closed form.")

@@ -88,6 +88,10 @@ class NoClosedForm(EstimatorError):
     """There is no formula for the scores without a row, or refits are sooner done, and refits will do."""
 
 
+class StoppedEarly(NoClosedForm):
+    """The fit is not at the optimum of its objective, which the closed form judges in its place."""
+
+
 # Multiplications of a Hessian and its inverse, over 10 s; fits to the rows of sparse columns take far fewer.
 MOST_WORK = 1e11
 
@@ -104,7 +108,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
     Nothing is refitted: the shifts follow in closed form from the optimum of the training objective. `sample_weight`
     are the weights given to fit, and `groups` labels of dependent rows, which are removed whole. Where nothing is known
     about the training, the nearest ridge regression stands in for it, or `NoClosedForm` is raised unless `stand_in`;
-    so it is where refits are sooner done.
+    so it is where refits are sooner done, and where an optimum would stand in for a fit that stopped short of it.
     """
     streamed = isinstance(view.X, LazyMatrix)
     if not streamed:  # a stream is checked in its first pass
@@ -118,7 +122,7 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
         refuse_unloaded(view, codes)
     objective = describe(view, weight)
     if objective is not None:
-        return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight)
+        return _with_objective(view, with_balance(objective, view, weight), rows, codes, weight, stand_in)
     if streamed:
         raise refuse_surrogate(_named(view))
     if not stand_in:
@@ -127,7 +131,9 @@ def remove_rows(view: LinearView, *, sample_weight: Any = None, groups: Any = No
     return removed_from(problem, rows, codes, surrogate_provenance(view, match, _stand_in(view, match)))
 
 
-def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: Ints | None, weight: Any) -> Removed:
+def _with_objective(
+    view: LinearView, objective: Objective, rows: Ints, codes: Ints | None, weight: Any, stand_in: bool
+) -> Removed:
     design: Any = None
     kept = on_kept_balance(objective, codes)
     if kept:
@@ -135,13 +141,14 @@ def _with_objective(view: LinearView, objective: Objective, rows: Ints, codes: I
     if isinstance(objective.X, LazyMatrix):
         objective, design = streamed_design(objective, rows, weight)
     design, plain = optimum(objective, design)
-    best = nearest_on_path(objective, design, plain)
+    best, off_scale = nearest_on_path(objective, design, plain), lies_elsewhere(objective, plain)
+    notes = (*_on_fit(best, off_scale), *on_given_scales(objective), *kept)
+    provenance = replace(provenance_at(objective.name, best, notes), off_scale=off_scale)
+    if provenance.strain and not (stand_in or isinstance(view.X, Unloaded)):
+        raise StoppedEarly(provenance.strain)
     problem = problem_at(view.labels.positive, objective, design, best)
     if objective.lam == 0:
         problem = determined(problem, objective, best, rows, codes)
-    off_scale = lies_elsewhere(objective, plain)
-    notes = (*_on_fit(best, off_scale), *on_given_scales(objective), *kept)
-    provenance = replace(provenance_at(objective.name, best, notes), off_scale=off_scale)
     removed = removed_from(problem, rows, codes, provenance)
     if plain.fitted is None or (best.penalty_factor == 1 and not off_scale):
         return removed

@@ -47,6 +47,9 @@ from foldless.model.steps import (
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
+REPEATED = (
+    0.1  # scores that differ by a smaller part of their size are of the same training: solvers draw rows at random
+)
 LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
@@ -107,6 +110,18 @@ class Refittable(ABC):
             scaler.set_output(transform=type(self.table).__module__.split(".")[0])
         steps = getattr(self.estimator, "steps", None) or [("classifier", self.estimator)]
         return Pipeline([("standardised before", scaler), *steps])
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a refit to all rows, which refits without some resemble, says of them what the fit itself says."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit itself has given them
+            try:
+                again = self.asked(_refitted(self, SEED, np.arange(self.codes.size)), self.table)
+            except EstimatorError:
+                return False
+        own, again = (np.atleast_2d(z)[: len(np.atleast_2d(self.own))] for z in (self.own, again))
+        return self.fewest >= FEWEST and bool(np.linalg.norm(again - own) <= REPEATED * np.linalg.norm(own))
 
     @property
     def counts(self) -> Ints:
