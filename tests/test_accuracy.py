@@ -311,7 +311,7 @@ def test_the_error_of_independent_rates_needs_no_quadrature():
     """The sum of two independent rates, against the product rule that the other rates use."""
     X, y = classes(K=2, n=50, shift=0.7)
     error = fl.analyse(LogisticRegression().fit(X, y), X, y).error(prevalence=0.3).error
-    mean, sd = error.pair.moments(error._value)
+    mean, sd = error.pair.moments(error._value, np.ones(1))
     assert (error.mean, error.sd) == pytest.approx((mean, sd), rel=1e-4)
 
 

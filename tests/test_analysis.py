@@ -211,13 +211,13 @@ def test_warnings_are_data():
         model.fit(1e3 * X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        a = fl.analyse(model, 1e3 * X, Y)
+        a = fl.analyse(model, 1e3 * X, Y, method="loo")
         assert 0 < a.auc.mean < 1
         carried = a.warnings
         assert fl.analyse(MODEL, X, Y, method="in-sample").warnings[0].__class__ is fl.OptimismWarning
     with warnings.catch_warnings(record=True) as emitted:
         warnings.simplefilter("always")
-        fl.auc_posterior(model, 1e3 * X, Y)
+        fl.auc_posterior(model, 1e3 * X, Y, method="loo")
     assert [(type(w), str(w)) for w in carried] == [(w.category, str(w.message)) for w in emitted]
     assert carried
 

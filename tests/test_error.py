@@ -7,7 +7,9 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import ndtr
+from sklearn.linear_model import RidgeClassifier
 
 import foldless as fl
 from foldless.laws.effect import StudentEffect, t_cdf
@@ -31,7 +33,10 @@ def rates_of(fpr, tpr, prevalence):
 @pytest.mark.parametrize("covariance", ["common", "per-class"])
 @pytest.mark.parametrize(("shift", "prevalence"), [(0.0, None), (0.8, 0.05), (-1.0, 0.7)])
 def test_rates_agree_with_the_full_posterior(request, matches_draws, covariance, shift, prevalence):
-    """Mean, sd and interval of all five rates agree with 200,000 draws of covariances and means, P = 3."""
+    """Mean, sd and interval of all five rates agree with 200,000 draws of covariances and means, P = 3.
+
+    A prevalence that was read off the rows is drawn as well.
+    """
     full = request.getfixturevalue("common" if covariance == "common" else "per_class")
     middle = float(np.mean(full.X @ full.w)) + shift
     with pytest.warns(fl.OptimismWarning):
@@ -40,8 +45,37 @@ def test_rates_agree_with_the_full_posterior(request, matches_draws, covariance,
         )
     assert post.prevalence == (9 / 23 if prevalence is None else prevalence)
     fpr, tpr = ndtr((full.mean0 - middle) / full.sd0), ndtr((full.mean1 - middle) / full.sd1)
-    for name, draws in rates_of(fpr, tpr, post.prevalence).items():
+    values, weights = np.array(post.shares or [(prevalence, 1.0)]).T
+    drawn = np.random.default_rng(0).choice(values, fpr.size, p=weights)
+    for name, draws in rates_of(fpr, tpr, drawn).items():
         matches_draws(getattr(post, name), draws)
+
+
+@pytest.mark.parametrize(("groups", "units"), [(None, 40), (np.arange(40) // 2, 20)])
+def test_the_prevalence_of_a_random_sample_is_uncertain(groups, units):
+    """Of a classifier that calls every row negative, it is all that the error rate varies with."""
+    y, scores = np.arange(40) % 5 == 0, np.linspace(-1.0, -0.9, 40)
+    post = fl.error_posterior_from_scores(y, scores, threshold=5.0, groups=groups)
+    law = stats.beta(units / 5, units * 4 / 5)
+    assert post.error.mean == pytest.approx(law.mean(), abs=0.02)
+    assert post.error.sd == pytest.approx(law.std(), rel=0.05)
+    np.testing.assert_allclose(post.error.interval(0.9), law.ppf([0.05, 0.95]), atol=0.03)
+    stated = fl.error_posterior_from_scores(y, scores, threshold=5.0, groups=groups, prevalence=0.2)
+    assert stated.error.sd < post.error.sd / 2
+
+
+def test_error_rates_hold_where_classes_come_at_random():
+    """Noise, and a penalty that calls every row by the larger class: with a known share 0.3 of the intervals held."""
+    held = []
+    for number in range(60):
+        rng = np.random.default_rng([number, 60])
+        X, y = rng.normal(size=(60, 30)), rng.random(60) < 0.4
+        model = RidgeClassifier(alpha=1e4).fit(X, y)
+        w, b = model.coef_[0], model.intercept_[0]
+        above = ndtr(b / np.linalg.norm(w))
+        low, high = fl.error_posterior(model, X, y).error.interval(0.9)
+        held.append(low <= 0.4 * (1 - above) + 0.6 * above <= high)
+    assert 0.8 <= np.mean(held) <= 0.97
 
 
 def test_expected_errors_are_dalton_and_dougherty(make_data):
@@ -186,7 +220,7 @@ def test_summary_pickle_and_repr():
 def test_conditional_spread_of_a_distant_class():
     """The same, at its source."""
     pair = SharedScale(StudentEffect(1e200, 0.2, 30), StudentEffect(-1e200, 0.2, 30))
-    assert pair.probability(0.5, -0.5, 0.0) == pytest.approx(0.0, abs=1e-12)
+    assert pair.probability(*np.array([[0.5], [-0.5], [0.0]])) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_quantiles_of_a_narrow_law_are_in_order():

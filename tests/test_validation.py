@@ -385,7 +385,7 @@ def test_f1_and_mcc_are_those_of_drawn_rates():
     at = analysed().at(probability=0.3)
     rng = np.random.default_rng(0)
     fpr, tpr = (ndtr(effect.sample(200_000, rng)) for effect in (at.rates.fpr, at.rates.tpr))
-    p = at.prevalence
+    p = rng.choice(*np.array(at.shares).T[:1], fpr.size, p=np.array(at.shares)[:, 1])  # uncertain, too
     tp, fp, fn, tn = p * tpr, (1 - p) * fpr, p * (1 - tpr), (1 - p) * (1 - fpr)
     f1 = 2 * tp / (2 * tp + fp + fn)
     mcc = (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))

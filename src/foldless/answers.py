@@ -39,7 +39,7 @@ from foldless.model.view import LinearView
 from foldless.results.accuracy import AccuracyPosterior, ClassErrorPosterior
 from foldless.results.auc import AUCPosterior, HonestScores
 from foldless.results.classes import MulticlassAUCPosterior, posterior_of_scores
-from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale
+from foldless.results.error import ErrorPosterior, RatePair, SeparateScales, SharedScale, shares_of
 from foldless.results.roc import BinormalCurves, ROCPosterior, SeparationCurves, counted_steps
 from foldless.tables import is_out_of_core
 
@@ -120,8 +120,10 @@ class OfTwoClasses:
         self, rates: RatePair, threshold: float, prevalence: float | None, notes: tuple[str, ...] = ()
     ) -> ErrorPosterior:
         n0, n1 = self.analysis.rows.labels.n0, self.analysis.rows.labels.n1
-        share = n1 / (n0 + n1) if prevalence is None else checks.in_open_interval(prevalence, "prevalence")
-        return ErrorPosterior(rates, threshold, share, self.method, n0, n1, self.notes + notes)
+        post = ErrorPosterior(rates, threshold, n1 / (n0 + n1), self.method, n0, n1, self.notes + notes)
+        if prevalence is not None:
+            return replace(post, prevalence=checks.in_open_interval(prevalence, "prevalence"))
+        return replace(post, shares=shares_of(post.prevalence, n0 + n1, self.analysis.options.groups))
 
     @cached_property
     def link(self) -> Link:

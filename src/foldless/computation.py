@@ -166,11 +166,16 @@ class Computation:
         if self.options.refit or self.only_refits:
             return self.refits
         try:
-            return self.left_out(self.options.groups)
+            return self.left_out(self.options.groups, self._stand_in)
         except StoppedEarly:
-            return self.refits if self._can_repeat else self.left_out(self.options.groups, stand_in=True)
+            return self.refits if self._can_repeat else self.left_out(self.options.groups)
         except NoClosedForm:
             return self.refits
+
+    @property
+    def _stand_in(self) -> bool:
+        """Whether something else may take the place of a fit without a closed form, since it is not to be refitted."""
+        return self.options.method != "auto" or not is_estimator(self.estimator)
 
     @cached_property
     def _can_repeat(self) -> bool:
@@ -186,10 +191,9 @@ class Computation:
         prior = EffectPrior.checked(self.options.prior)
         return Refits.made(self.training, prior, self.options.n_jobs, self.options.progress)
 
-    def left_out(self, groups: Any, stand_in: bool = False) -> LeaveOneOut:
-        """The same in closed form, with these groups; `stand_in` even where another fit has to take its place."""
+    def left_out(self, groups: Any, stand_in: bool = True) -> LeaveOneOut:
+        """The same in closed form, with these groups."""
         prior = EffectPrior.checked(None if self.options.in_sample else self.options.prior)
-        stand_in = stand_in or self.options.method != "auto" or not is_estimator(self.estimator)
         loo = LeaveOneOut.of(self.two_classes, prior, groups, self.options.sample_weight, stand_in)
         search = search_in(self.estimator) if groups is None and not self.options.in_sample else None
         if search is not None:
@@ -217,10 +221,9 @@ class Computation:
             raise InputError("class_scores is for more than two classes: use leave_one_out.")
         with suppress(NoClosedForm):
             if o.groups is None and not (o.refit or self.only_refits):
-                weight, stand_in = o.sample_weight, o.method != "auto" or not is_estimator(self.estimator)
-                remove = partial(remove_rows_of_classes, self.view, sample_weight=weight)
+                remove = partial(remove_rows_of_classes, self.view, sample_weight=o.sample_weight)
                 try:
-                    return TrainingRows(remove(stand_in=stand_in))
+                    return TrainingRows(remove(stand_in=self._stand_in))
                 except StoppedEarly:
                     if not self._can_repeat:
                         return TrainingRows(remove(stand_in=True))

@@ -166,7 +166,8 @@ def error_posterior(
         without a decision_function, the probability is compared. By default the classifier's own: 0 (0.5 of a
         probability), or that of a FixedThresholdClassifier or TunedThresholdClassifierCV.
     prevalence : float, optional
-        Share of the positive class where the classifier will be used; its share in y by default.
+        Share of the positive class where the classifier will be used. By default that in y, give or take what chance
+        does to a random sample of its size: state the share of a sample whose classes were chosen.
     covariance : {"common", "per-class"}, optional
         In-sample only: one covariance for both classes (the default), or one for each (Dalton and
         Dougherty 2011). With "loo" and "refit" each class has its own spread.

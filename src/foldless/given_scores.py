@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ from foldless.honest.statistic import SeparationStatistic, statistic_of_scores
 from foldless.laws.effect import GridEffect
 from foldless.results.auc import AUCPosterior
 from foldless.results.classes import posterior_from_scores, refuse_pos_label
-from foldless.results.error import ErrorPosterior, SeparateScales
+from foldless.results.error import ErrorPosterior, SeparateScales, shares_of
 from foldless.results.roc import BinormalCurves, ROCPosterior
 
 METHOD = "scores"
@@ -98,7 +98,8 @@ def error_posterior_from_scores(
     threshold : float
         On the scale of the scores: rows above it are classified as positive.
     prevalence : float, optional
-        Share of the positive class where the classifier will be used; its share in y by default.
+        Share of the positive class where the classifier will be used. By default that in y, give or take what chance
+        does to a random sample of its size.
 
     Examples
     --------
@@ -109,11 +110,11 @@ def error_posterior_from_scores(
     """
     given = GivenScores.of(y, scores, None, groups, pos_label)
     at = checks.as_number(threshold, "threshold")
-    share = given.n1 / (given.n0 + given.n1)
+    pair, n = SeparateScales(*rates.effects_at(given.scale, given.groups, 0.0, at)), given.n0 + given.n1
+    post = ErrorPosterior(pair, at, given.n1 / n, METHOD, given.n0, given.n1, given.notes)
     if prevalence is not None:
-        share = checks.in_open_interval(prevalence, "prevalence")
-    pair = SeparateScales(*rates.effects_at(given.scale, given.groups, 0.0, at))
-    return ErrorPosterior(pair, at, share, METHOD, given.n0, given.n1, given.notes)
+        return replace(post, prevalence=checks.in_open_interval(prevalence, "prevalence"))
+    return replace(post, shares=shares_of(post.prevalence, n, groups))
 
 
 @dataclass(frozen=True, eq=False)

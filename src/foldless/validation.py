@@ -245,7 +245,10 @@ def _decisions(measures: Measures, threshold: float) -> tuple[Figure, ...]:
     tp, fp, fn, tn = share * tpr, (1 - share) * fpr, share * (1 - tpr), (1 - share) * (1 - fpr)
     right, both = (
         AccuracyPosterior.of_moments(name, 1 - error.mean, error.sd)
-        for name, error in (("accuracy", rates.error), ("balanced accuracy", replace(rates.error, prevalence=0.5)))
+        for name, error in (
+            ("accuracy", rates.error),
+            ("balanced accuracy", replace(rates.error, prevalence=0.5, shares=())),
+        )
     )
     benefit = net_benefit_at(rates, measures.calibration.law, threshold)
     laws = (

@@ -24,7 +24,8 @@ Examples:
 RIGHT = "Right would be a calibration slope of 1, an intercept of 0 and observed/expected of 1."
 DISTANCES = (
     "ICI, E50 and E90: mean, median and ninth decile of how far predicted risks are off. MCC: correlation of decisions "
-    "and classes. The share of positives (of the file, or --prevalence) is taken as known in all that depends on it."
+    "and classes. The share of positives is --prevalence, or that of FILE, give or take what chance does to a sample; "
+    "the net benefit takes it as known."
 )
 
 

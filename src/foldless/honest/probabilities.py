@@ -224,9 +224,13 @@ class ProbableRows:
         """Nodes and weights of the posterior of the prevalence; a single node if it is stated."""
         if self.prevalence is not None:
             return np.array([self.prevalence]), np.ones(1)
-        n1 = np.count_nonzero(self.positive)
-        p, weights = unit_rule(8)
-        return np.asarray(betaincinv(n1, self.positive.size - n1, p)), weights
+        return prevalences(self.share, self.units)
+
+
+def prevalences(share: float, units: int) -> tuple[Floats, Floats]:
+    """What the prevalence may be, and how probable, given its share in so many independent rows."""
+    p, weights = unit_rule(8)
+    return np.asarray(betaincinv(share * units, (1 - share) * units, p)), weights
 
 
 @cache

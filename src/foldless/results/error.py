@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from foldless.checks import Floats, as_numbers, as_probabilities
-from foldless.honest.probabilities import unit_rule
+from foldless.honest.probabilities import prevalences, unit_rule
 from foldless.laws.effect import StudentEffect, chi_nodes
 from foldless.results.auc import RatePosterior, ShownAsCard, WithQuantiles, stated
 from foldless.results.measure import Measure
@@ -27,8 +27,9 @@ from foldless.results.roc import PointInterval
 # and its probability under the joint law of FPR and TPR is the cdf of the rate. The rate that moves ``a FPR + b TPR``
 # more is integrated in closed form, so that the integrand is smooth on the scale of the quadrature nodes of the other.
 
-NODES = 128
+NODES, FEWER = 128, 32  # of the narrower rate, at one prevalence and where the average over several smooths as well
 RateFunction = Callable[[Floats, Floats], Floats]
+Shares = tuple[tuple[float, float], ...]  # values of the prevalence and their probabilities; none if it is known
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,17 @@ class RatePair(ABC):
     tpr: StudentEffect
 
     @abstractmethod
-    def probability(self, a: float, b: float, c: float) -> float:
-        """P(a FPR + b TPR <= c)."""
+    def probability(self, a: Floats, b: Floats, c: Floats) -> Floats:
+        """P(a FPR + b TPR <= c), with a of one sign and b of one sign."""
 
     @abstractmethod
-    def nodes(self) -> tuple[Floats, Floats, Floats]:
+    def nodes(self, prevalences: int) -> tuple[Floats, Floats, Floats]:
         """False and true positive rates, and weights, of a rule for their joint law; they broadcast."""
 
-    def moments(self, rate: RateFunction) -> tuple[float, float]:
-        """Mean and standard deviation of rate(FPR, TPR)."""
-        fpr, tpr, weights = self.nodes()
-        values = rate(fpr, tpr)
+    def moments(self, rate: RateFunction, each: Floats) -> tuple[float, float]:
+        """Mean and standard deviation of rate(FPR, TPR), whose first axis has these weights."""
+        fpr, tpr, weights = self.nodes(each.size)
+        values, weights = rate(fpr, tpr), _first(each, fpr.ndim) * weights
         mean = float(np.sum(weights * values))
         return mean, float(np.sqrt(np.sum(weights * np.square(values - mean))))
 
@@ -57,24 +58,25 @@ class RatePair(ABC):
 class SeparateScales(RatePair):
     """Each class has its own spread, so the two rates are independent."""
 
-    def probability(self, a: float, b: float, c: float) -> float:
+    def probability(self, a: Floats, b: Floats, c: Floats) -> Floats:
         """The cdf of the wider rate, averaged over quantiles of the narrower."""
-        (sd0, sd1), wide, narrow = self._sds, self.fpr, self._quantiles[1]
-        if abs(a) * sd0 < abs(b) * sd1:
-            wide, narrow, a, b = self.tpr, self._quantiles[0], b, a
-        below = wide.cdf(_bound(a, c - b * narrow))
-        return float(unit_rule(NODES)[1] @ (below if a > 0 else 1 - below))
+        weights, fpr, tpr = self._quantiles[a.size > 1]
+        (sd0, sd1), wide, narrow = self._sds, self.fpr, tpr
+        if np.abs(a).sum() * sd0 < np.abs(b).sum() * sd1:
+            wide, narrow, a, b = self.tpr, fpr, b, a
+        below = wide.cdf(_bound(a[:, None], c[:, None] - b[:, None] * narrow))
+        return np.asarray(np.where((a > 0)[:, None], below, 1 - below) @ weights)
 
-    def nodes(self) -> tuple[Floats, Floats, Floats]:
+    def nodes(self, prevalences: int) -> tuple[Floats, Floats, Floats]:
         """The product of both quantile rules."""
-        weights = unit_rule(NODES)[1]
-        fpr, tpr = self._quantiles
+        weights, fpr, tpr = self._quantiles[prevalences > 1]
         return fpr[:, None], tpr, np.multiply.outer(weights, weights)
 
     @cached_property
-    def _quantiles(self) -> tuple[Floats, Floats]:
-        p = unit_rule(NODES)[0]
-        return np.asarray(ndtr(self.fpr.ppf(p))), np.asarray(ndtr(self.tpr.ppf(p)))
+    def _quantiles(self) -> tuple[tuple[Floats, Floats, Floats], ...]:
+        """Weights and both rates, for one prevalence and for several."""
+        rules = [unit_rule(NODES), unit_rule(FEWER)]
+        return tuple((w, np.asarray(ndtr(self.fpr.ppf(p))), np.asarray(ndtr(self.tpr.ppf(p)))) for p, w in rules)
 
     @cached_property
     def _sds(self) -> tuple[float, float]:
@@ -84,8 +86,11 @@ class SeparateScales(RatePair):
 class SharedScale(RatePair):
     """Both classes have the same spread, so both distances share its uncertainty R: x = loc R + spread Z."""
 
-    def probability(self, a: float, b: float, c: float) -> float:
+    def probability(self, a: Floats, b: Floats, c: Floats) -> Floats:
         """Given R, the two rates are independent and normal on the probit scale."""
+        return np.array([self._probability(*each) for each in zip(a, b, c, strict=True)])
+
+    def _probability(self, a: float, b: float, c: float) -> float:
         wide, narrow, (r, weights), (z, z_weights) = self.fpr, self.tpr, self._scale_nodes, _hermite()
         if abs(a) * _conditional_sd(wide) < abs(b) * _conditional_sd(narrow):
             wide, narrow, a, b = narrow, wide, b, a
@@ -93,7 +98,7 @@ class SharedScale(RatePair):
         below = ndtr((_bound(a, c - b * rate) - wide.loc * r[:, None]) / wide.spread)
         return float(weights @ ((below if a > 0 else 1 - below) @ z_weights))
 
-    def nodes(self) -> tuple[Floats, Floats, Floats]:
+    def nodes(self, prevalences: int) -> tuple[Floats, Floats, Floats]:
         """The product rule over R and both normal deviates."""
         r, weights = self.fpr.scale_nodes()
         z, w = _hermite()
@@ -117,12 +122,11 @@ def _conditional_sd(effect: StudentEffect) -> float:
     return effect.spread * float(np.exp(-0.5 * min(abs(effect.loc), 37.0) ** 2))
 
 
-def _bound(a: float, rest: Floats) -> Floats:
+def _bound(a: Any, rest: Floats) -> Floats:
     """Probit of the rate at which a * rate reaches `rest`; infinite where it never does, or always has."""
-    if a == 0:
-        return np.where(rest >= 0, np.inf, -np.inf)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(ndtri(np.clip(rest / a, 0.0, 1.0)))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        reached = ndtri(np.clip(rest / a, 0.0, 1.0))
+    return np.where(a == 0, np.where(rest >= 0, np.inf, -np.inf), reached)
 
 
 @lru_cache(maxsize=1)
@@ -136,6 +140,17 @@ SECANTS, NEGLIGIBLE = 12, 1e-14
 RateName = Literal["error", "ppv", "npv", "alarms", "f1"]
 
 
+def _first(values: Floats, others: int) -> Floats:
+    """With so many more axes, of length 1, after the last."""
+    return values.reshape(*values.shape, *[1] * others)
+
+
+def shares_of(share: float, rows: int, groups: Any) -> Shares:
+    """What the prevalence may be where a random sample of rows (or groups) has this share of positive ones."""
+    values, weights = prevalences(share, rows if groups is None else np.unique(groups).size)
+    return tuple(zip(values.tolist(), weights.tolist(), strict=True))
+
+
 @dataclass(frozen=True)
 class DerivedRate(ShownAsCard, WithQuantiles):
     """Posterior of a rate computed from FPR and TPR: the error, the PPV, the NPV, the share of alarms, or F1."""
@@ -143,38 +158,43 @@ class DerivedRate(ShownAsCard, WithQuantiles):
     pair: RatePair
     name: RateName
     prevalence: float
+    shares: Shares = ()
     _card = "derived_rate"
 
     @cached_property
+    def _weights(self) -> Floats:
+        return np.array([weight for _, weight in self.shares or ((self.prevalence, 1.0),)])
+
+    @cached_property
     def _fraction(self) -> Floats:
-        """Numerator and denominator of the rate, each by its factors of 1, FPR and TPR."""
-        p1, p0 = self.prevalence, 1 - self.prevalence
-        rates = {
+        """Numerator and denominator of the rate, each by its factors of 1, FPR and TPR, at every prevalence."""
+        p1 = np.array([share for share, _ in self.shares or ((self.prevalence, 1.0),)])
+        p0 = 1 - p1
+        rates: dict[str, Any] = {
             "error": ((p1, p0, -p1), (1, 0, 0)),
             "ppv": ((0, 0, p1), (0, p0, p1)),
             "npv": ((p0, -p0, 0), (1, -p0, -p1)),
             "alarms": ((0, p0, p1), (1, 0, 0)),
             "f1": ((0, 0, 2 * p1), (p1, p0, p1)),
         }
-        return np.array(rates[self.name])
-
-    def _value(self, fpr: Floats, tpr: Floats) -> Floats:
-        part, whole = (c + a * fpr + b * tpr for c, a, b in self._fraction)
-        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.5)  # one half where there is no decision
-
-    def _half_plane(self, v: float) -> tuple[float, float, float]:
-        """(a, b, c) such that the rate is at most v where a FPR + b TPR <= c."""
-        c, a, b = (self._fraction[0] - v * self._fraction[1]).tolist()
-        return a, b, -c
+        return np.array([[np.broadcast_to(factor, p1.shape) for factor in part] for part in rates[self.name]])
 
     @cached_property
     def _moments(self) -> tuple[float, float]:
         if self.name != "error" or not isinstance(self.pair, SeparateScales):
-            return self.pair.moments(self._value)
+            return self.pair.moments(self._value, self._weights)
         # A sum of independent rates needs no quadrature.
-        p1, (fpr, tpr) = self.prevalence, (self.pair.fpr, self.pair.tpr)
-        mean = (1 - p1) * fpr.mean_probability(1.0) + p1 * (1 - tpr.mean_probability(1.0))
-        return mean, float(np.hypot((1 - p1) * fpr.sd_probability(1.0), p1 * tpr.sd_probability(1.0)))
+        (p1, p0, _), (fpr, tpr) = self._fraction[0], (self.pair.fpr, self.pair.tpr)
+        each = p0 * fpr.mean_probability(1.0) + p1 * (1 - tpr.mean_probability(1.0))
+        squares = np.square(p0 * fpr.sd_probability(1.0)) + np.square(p1 * tpr.sd_probability(1.0))
+        mean = float(self._weights @ each)
+        return mean, float(np.sqrt(self._weights @ (np.square(each - mean) + squares)))
+
+    def _value(self, fpr: Floats, tpr: Floats) -> Floats:
+        """The rate at every prevalence, which are the first axis."""
+        (c, a, b), (c_whole, a_whole, b_whole) = (_first(self._fraction[k], fpr.ndim) for k in (0, 1))
+        part, whole = c + a * fpr + b * tpr, c_whole + a_whole * fpr + b_whole * tpr
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.5)  # one half where there is no decision
 
     @property
     def mean(self) -> float:
@@ -191,9 +211,13 @@ class DerivedRate(ShownAsCard, WithQuantiles):
         return self._cdf(as_numbers(v, "v"))
 
     def _cdf(self, values: Floats) -> Floats:
-        probability = self.pair.probability
-        out = [probability(*self._half_plane(x)) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
+        out = [self._below(x) if 0 <= x < 1 else float(x >= 1) for x in values.ravel()]
         return np.asarray(out).reshape(values.shape)[()]
+
+    def _below(self, v: float) -> float:
+        """The probability of the half planes a FPR + b TPR <= c in which the rate is at most v."""
+        c, a, b = self._fraction[0] - v * self._fraction[1]
+        return float(self._weights @ self.pair.probability(a, b, -c))
 
     def ppf(self, q: Any) -> Floats:
         """Posterior quantiles."""
@@ -224,7 +248,8 @@ class ErrorPosterior(ShownAsCard):
 
     `error`, `sensitivity`, `specificity`, `ppv`, `npv`, `alarms`, `f1` and `mcc` each have ``mean``, ``sd``,
     ``interval(level)``, ``cdf`` and ``ppf``. `prevalence` is the share of the positive class where the classifier is
-    used; `probability` is the threshold on the scale of probabilities, where the classifier has them.
+    used, and `shares` what it may be, with probabilities, if the rows are a random sample; `probability` is the
+    threshold on the scale of probabilities, where the classifier has them.
 
     Examples
     --------
@@ -244,6 +269,7 @@ class ErrorPosterior(ShownAsCard):
     n1: int
     notes: tuple[str, ...] = ()
     probability: float | None = None
+    shares: Shares = ()
     _card = "error_posterior"
 
     @property
@@ -258,36 +284,38 @@ class ErrorPosterior(ShownAsCard):
 
     @property
     def error(self) -> DerivedRate:
-        """Share of wrong decisions at the given prevalence."""
-        return DerivedRate(self.rates, "error", self.prevalence)
+        """Share of wrong decisions."""
+        return DerivedRate(self.rates, "error", self.prevalence, self.shares)
 
     @property
     def ppv(self) -> DerivedRate:
         """Positive predictive value: the share of positive decisions that are right."""
-        return DerivedRate(self.rates, "ppv", self.prevalence)
+        return DerivedRate(self.rates, "ppv", self.prevalence, self.shares)
 
     @property
     def npv(self) -> DerivedRate:
         """Negative predictive value: the share of negative decisions that are right."""
-        return DerivedRate(self.rates, "npv", self.prevalence)
+        return DerivedRate(self.rates, "npv", self.prevalence, self.shares)
 
     @property
     def alarms(self) -> DerivedRate:
         """Share of all rows that are above the threshold."""
-        return DerivedRate(self.rates, "alarms", self.prevalence)
+        return DerivedRate(self.rates, "alarms", self.prevalence, self.shares)
 
     @property
     def f1(self) -> DerivedRate:
         """Harmonic mean of PPV and sensitivity."""
-        return DerivedRate(self.rates, "f1", self.prevalence)
+        return DerivedRate(self.rates, "f1", self.prevalence, self.shares)
 
     @property
     def mcc(self) -> Measure:
         """Matthews' correlation of decisions and classes."""
-        fpr, tpr, weights = self.rates.nodes()
-        flagged, p1 = self.prevalence * tpr + (1 - self.prevalence) * fpr, self.prevalence
+        shares = np.array(self.shares or ((self.prevalence, 1.0),))
+        fpr, tpr, weights = self.rates.nodes(len(shares))
+        p1, w = _first(shares.T, fpr.ndim)
+        flagged = p1 * tpr + (1 - p1) * fpr
         scale = np.sqrt(np.maximum(flagged * (1 - flagged), 1e-300))
-        return Measure.of("MCC", np.sqrt(p1 * (1 - p1)) * (tpr - fpr) / scale, weights, np.nan)
+        return Measure.of("MCC", np.sqrt(p1 * (1 - p1)) * (tpr - fpr) / scale, w * weights, np.nan)
 
     def confusion(self, n: int = 100, level: float = 0.95) -> dict[str, PointInterval]:
         """Expected true and false positives and negatives among n new rows, with intervals."""

@@ -34,7 +34,7 @@ from foldless.model.steps import sklearn_names
 from foldless.model.view import take_apart
 from foldless.results.accuracy import AccuracyPosterior
 from foldless.results.auc import AUCPosterior
-from foldless.results.error import DerivedRate, SeparateScales
+from foldless.results.error import DerivedRate, SeparateScales, shares_of
 from foldless.search.candidates import Family, Params, shares_in, shares_of_right, shares_of_rows, weakness
 
 Warnings = tuple[tuple[type[Warning], str], ...]
@@ -212,8 +212,10 @@ class Stage:
             about: dict[str, Any] = {"n0": labels.n0, "n1": labels.n1, "table_notes": self.table_notes}
             auc, answer = auc_of(analysis, **about), partial(auc_answer, names=self.names, **about)
             return Outcome(index, "shared", auc, shares_of_rows(analysis), analysis=analysis, answer=answer, **others)
-        prevalence = 0.5 if self.scoring == "balanced_accuracy" else labels.n1 / labels.positive.size
-        error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", prevalence)
+        error = DerivedRate(SeparateScales(*analysis.class_effects(0.0)), "error", 0.5)
+        if self.scoring == "accuracy":
+            n = labels.positive.size
+            error = replace(error, shares=shares_of(labels.n1 / n, n, self.options.groups))
         about = {"method": analysis.method, "notes": rate_notes(analysis, self.table_notes)}
         posterior = AccuracyPosterior.of_moments(self.scoring.replace("_", " "), 1.0 - error.mean, error.sd, **about)
         shares = shares_of_right((visit.removed.loo > 0) == labels.positive, visit.removed.groups)
