@@ -48,7 +48,7 @@ FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 REPEATED = (
-    0.1  # scores that differ by a smaller part of their size are of the same training: solvers draw rows at random
+    0.1  # scores that differ by a smaller part of their spread are of the same training: solvers draw rows at random
 )
 LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 Progress = Callable[[int, int], object]
@@ -114,6 +114,8 @@ class Refittable(ABC):
     @cached_property
     def repeats(self) -> bool:
         """Whether a refit to all rows, which refits without some resemble, says of them what the fit itself says."""
+        if self.fewest < FEWEST:
+            return False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit itself has given them
             try:
@@ -121,7 +123,8 @@ class Refittable(ABC):
             except EstimatorError:
                 return False
         own, again = (np.atleast_2d(z)[: len(np.atleast_2d(self.own))] for z in (self.own, again))
-        return self.fewest >= FEWEST and bool(np.linalg.norm(again - own) <= REPEATED * np.linalg.norm(own))
+        spread = np.linalg.norm(own - own.mean(axis=1, keepdims=True))
+        return bool(np.linalg.norm(again - own) <= REPEATED * spread)
 
     @property
     def counts(self) -> Ints:
