@@ -14,37 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "results"
 
 
-# Pages which `make evidence` has still to make: a page that is made leaves this list.
-NOT_YET = {page.name for page in PAGES} - {
-    "accuracy/classifiers",
-    "accuracy/development",
-    "accuracy/rivals",
-    "diagnose",
-    "few_rows",
-    "multiclass",
-    "plan",
-    "optimism",
-    "given_scores",
-    "search",
-    "tuning",
-    "permutation",
-    "compare",
-    "accuracy/simulations",
-    "paper/README",
-    "shapes",
-    "memory",
-    "speed/speed",
-    "rms",
-    "validation",
-    "truth",
-}
-
-
-def made_or_awaited(page):
-    return pytest.param(page, id=page.name, marks=[pytest.mark.xfail(strict=True)] * (page.name in NOT_YET))
-
-
-@pytest.mark.parametrize("page", [made_or_awaited(page) for page in PAGES])
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 def test_no_page_is_older_than_the_answers_it_rests_on(page):
     """If this fails, the method has changed and the page has not: run `make evidence`."""
     assert state(page, RESULTS) == "up to date"
