@@ -61,10 +61,10 @@ class SeparateScales(RatePair):
     def probability(self, a: Floats, b: Floats, c: Floats) -> Floats:
         """The cdf of the wider rate, averaged over quantiles of the narrower."""
         weights, fpr, tpr = self._quantiles[a.size > 1]
-        (sd0, sd1), wide, narrow = self._sds, self.fpr, tpr
+        (sd0, sd1), wide, narrow = self._sds, self._points[0], tpr
         if np.abs(a).sum() * sd0 < np.abs(b).sum() * sd1:
-            wide, narrow, a, b = self.tpr, fpr, b, a
-        below = wide.cdf(_bound(a[:, None], c[:, None] - b[:, None] * narrow))
+            wide, narrow, a, b = self._points[1], fpr, b, a
+        below = ndtr(_line(_bound(a[:, None], c[:, None] - b[:, None] * narrow), wide, _probits()))
         return np.asarray(np.where((a > 0)[:, None], below, 1 - below) @ weights)
 
     def nodes(self, prevalences: int) -> tuple[Floats, Floats, Floats]:
@@ -73,10 +73,18 @@ class SeparateScales(RatePair):
         return fpr[:, None], tpr, np.multiply.outer(weights, weights)
 
     @cached_property
+    def _points(self) -> tuple[Floats, Floats]:
+        """Quantiles of both distances, whose probits are nearly a line over them."""
+        p = unit_rule(NODES)[0]
+        return np.asarray(self.fpr.ppf(p)), np.asarray(self.tpr.ppf(p))
+
+    @cached_property
     def _quantiles(self) -> tuple[tuple[Floats, Floats, Floats], ...]:
         """Weights and both rates, for one prevalence and for several."""
-        rules = [unit_rule(NODES), unit_rule(FEWER)]
-        return tuple((w, np.asarray(ndtr(self.fpr.ppf(p))), np.asarray(ndtr(self.tpr.ppf(p)))) for p, w in rules)
+        (p, weights), (x0, x1) = unit_rule(FEWER), self._points
+        few0, few1 = (_line(ndtri(p), _probits(), x) for x in (x0, x1))
+        rules = (unit_rule(NODES)[1], x0, x1), (weights, few0, few1)
+        return tuple((w, np.asarray(ndtr(low)), np.asarray(ndtr(high))) for w, low, high in rules)
 
     @cached_property
     def _sds(self) -> tuple[float, float]:
@@ -120,6 +128,21 @@ class SharedScale(RatePair):
 def _conditional_sd(effect: StudentEffect) -> float:
     """Spread of Phi(x) given R = 1, to first order."""
     return effect.spread * float(np.exp(-0.5 * min(abs(effect.loc), 37.0) ** 2))
+
+
+@lru_cache(maxsize=1)
+def _probits() -> Floats:
+    return np.asarray(ndtri(unit_rule(NODES)[0]))
+
+
+def _line(x: Floats, points: Floats, values: Floats) -> Floats:
+    """Values between points, and on the last lines beyond them."""
+    found = np.interp(x, points, values)
+    with np.errstate(all="ignore"):  # points that rounding makes one
+        for k, beyond in ((0, x < points[0]), (-1, x > points[-1])):
+            slope = np.diff(values)[k] / np.diff(points)[k]
+            found = np.where(beyond, values[k] + (x - points[k]) * slope, found)
+    return np.asarray(found)
 
 
 def _bound(a: Any, rest: Floats) -> Floats:
