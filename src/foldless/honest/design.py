@@ -41,6 +41,7 @@ class Design:
     matrix: Any
     pivots: Ints | None = None
     memory: dict[Any, Any] | None = None
+    known: list[tuple[Floats, Floats]] = field(default_factory=list)  # the last products A'g
     at_hand: ClassVar[bool] = True  # whether many products, one after the other, cost little more than their work
 
     def kept(self, key: Any, make: Callable[[], Any]) -> Any:
@@ -67,8 +68,17 @@ class Design:
 
     def back(self, g: Floats, centre: Floats | None) -> Floats:
         """(A - 1 centre')' g."""
-        product = np.asarray(self.matrix.T @ g, dtype=np.float64)
-        return product if centre is None else product - centre * g.sum()
+        product = next((product for known, product in self.known if np.array_equal(known, g)), None)
+        product = self._multiplied(g)[0] if product is None else product
+        return product if centre is None else product - centre * float(g.sum())
+
+    def _multiplied(self, *vectors: Floats) -> list[Floats]:
+        """A'g of vectors g, kept until others are asked for."""
+        self.known[:] = zip(vectors, products := self._products(*vectors), strict=True)
+        return products
+
+    def _products(self, *vectors: Floats) -> list[Floats]:
+        return [np.asarray(self.matrix.T @ g, dtype=np.float64) for g in vectors]
 
     def foresee(self, *functions: Callable[[Floats], Floats], at: Floats) -> None:
         """Products A'f(at) will be asked for: in memory they cost no more one by one."""
@@ -143,28 +153,18 @@ class Design:
 
 @dataclass(frozen=True)
 class DeviceDesign(Design):
-    """A design whose matrix lies on another device and multiplies there; the last products A'g are kept."""
+    """A design whose matrix lies on another device and multiplies there."""
 
-    known: list[tuple[Floats, Floats]] = field(default_factory=list)
     at_hand: ClassVar[bool] = False
 
     def scores(self, coef: Floats) -> Any:
         return self.matrix.project(coef)
 
-    def back(self, g: Floats, centre: Floats | None) -> Floats:
-        product = next((product for known, product in self.known if np.array_equal(known, g)), None)
-        if product is None:
-            (product,) = self._multiplied(g)
-        return product if centre is None else product - centre * float(g.sum())
-
     def foresee(self, *functions: Callable[[Floats], Floats], at: Floats) -> None:
         self._multiplied(*(function(at) for function in functions))
 
-    def _multiplied(self, *vectors: Floats) -> list[Floats]:
-        """A'g of vectors g, in one pass, kept until they are asked for."""
-        products: list[Floats] = self.matrix.back(*vectors)
-        self.known[:] = zip(vectors, products, strict=True)
-        return products
+    def _products(self, *vectors: Floats) -> list[Floats]:
+        return list(self.matrix.back(*vectors))  # in one pass
 
     def mean(self, d: Floats) -> Floats:
         return self.back(d, None) / float(d.sum())

@@ -31,7 +31,8 @@ def targets(labels: Labels) -> Floats:
 
 
 def _fitted(view: LinearView) -> dict[str, Any]:
-    return {"X": view.X, "weights": view.w, "intercept": view.intercept}
+    scores = None if isinstance(view.X, LazyMatrix) else view.scores()
+    return {"X": view.X, "weights": view.w, "intercept": view.intercept, "scores": scores}
 
 
 def row_weights(view: LinearView, class_weight: Any, sample_weight: Floats | None, *, counted: bool = False) -> Floats:

@@ -165,6 +165,7 @@ class Objective:
     X: Any  # (N, P), dense or CSR: the rows that the penalty acts on
     weights: Floats  # (P,) fitted weights, on the objective's own scale
     intercept: float  # fitted b; where `constant` is not 0, it equals `constant` times a penalised weight
+    scores: Floats | None = None  # X weights + b, where they are known
     constant: float = 0.0  # value of an appended column whose weight is penalised (liblinear); 0 for no such column
     free_intercept: bool = True  # whether b is fitted without penalty
     readout: Readout = Readout()  # map from the objective's scores to decision values

@@ -42,8 +42,7 @@ class Optimum:
 
     point: Point  # the user's fit, or the polished one
     curvature: Curvature  # second derivatives there
-    residual_before: float  # optimality residual of the user's fit ...
-    residual: float  # ... and of `point`
+    residual_before: float  # optimality residual of the user's fit
     direction_cosine: float  # their `agreement`
     penalty_factor: float = 1.0  # how much stronger the penalty is at `point` than in the user's objective
     fitted: Floats | None = None  # scores of the user's fit where that is not `point`
@@ -77,20 +76,18 @@ def optimum(objective: Objective, design: Design | None = None) -> tuple[Design,
     with np.errstate(over="ignore", invalid="ignore"):  # a saturated fit may have no curvature left to divide by
         before = float(np.hypot(residual(objective, design, start, curvature), outside))
     if before <= CONVERGED:
-        return design, Optimum(start, curvature, before, before, 1.0)
+        return design, Optimum(start, curvature, before, 1.0)
     if is_dear(design):
         near = _with_kept_curvature(objective, design, start, curvature)
         if near is not None:
-            left = residual(objective, design, *near)
-            return design, Optimum(*near, before, left, match_of_fit(objective, start, near[0]), fitted=start.scores)
+            return design, Optimum(*near, before, match_of_fit(objective, start, near[0]), fitted=start.scores)
     point, curvature = _descended(objective, design, start, curvature)
-    after = residual(objective, design, point, curvature)
-    if objective.lam == 0 and not after <= CONVERGED:
+    if objective.lam == 0 and not residual(objective, design, point, curvature) <= CONVERGED:
         raise EstimatorError(
             f"{objective.name} has no finite optimum on these rows (they are separable, or nearly): "
             f"fit with a penalty, or drop columns."
         )
-    return design, Optimum(point, curvature, before, after, match_of_fit(objective, start, point), fitted=start.scores)
+    return design, Optimum(point, curvature, before, match_of_fit(objective, start, point), fitted=start.scores)
 
 
 def _with_kept_curvature(
@@ -167,9 +164,9 @@ def tempered(objective: Objective, design: Design) -> Objective:
 
 def fitted_point(objective: Objective, design: Design) -> Point:
     """The user's fit in the coordinates of the design."""
-    linear = project(objective.X, objective.weights)
-    scores = linear + objective.intercept
-    own = linear - linear.mean() if objective.free_intercept else scores
+    known = objective.scores
+    scores = project(objective.X, objective.weights) + objective.intercept if known is None else known
+    own = scores - scores.mean() if objective.free_intercept else scores
     return Point(design.coefficients(_augmented(objective), own), scores)
 
 
@@ -327,14 +324,8 @@ def nearest_on_path(objective: Objective, design: Design, solution: Optimum) -> 
     if best is own:
         return solution
     curvature = curvature_of(best.objective, design, best.point)
-    return Optimum(
-        best.point,
-        curvature,
-        solution.residual_before,
-        residual(best.objective, design, best.point, curvature),
-        best.direction_cosine,
-        best.objective.lam / objective.lam,
-    )
+    factor = best.objective.lam / objective.lam
+    return Optimum(best.point, curvature, solution.residual_before, best.direction_cosine, factor)
 
 
 def _stronger(objective: Objective, design: Design, solution: Optimum) -> Iterator[OnPath]:

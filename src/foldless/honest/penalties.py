@@ -64,7 +64,7 @@ def by_spectrum(objective: Objective, spectrum: Spectrum) -> tuple[Fit, Optimum]
     level = 0.0 if spectrum.centre is None else float(np.average(loss.target, weights=loss.weight))
     scores, coef = spectrum.design.scores(turned) + level, spectrum.vectors @ turned
     intercept = level if spectrum.centre is None else level - float(spectrum.centre @ coef)
-    return Fit(coef, intercept, scores, 0.0), Optimum(Point(turned, scores), curvature, 0.0, 0.0, 1.0)
+    return Fit(coef, intercept, scores, 0.0), Optimum(Point(turned, scores), curvature, 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,8 @@ class Rotation:
 
     def turned(self, objective: Objective, fit: Fit) -> Objective:
         """The same objective in the coordinates of the design, with `fit` as its fitted point."""
-        return replace(objective, X=self.design.matrix, weights=fit.coef, intercept=fit.intercept, constant=0.0)
+        turned = {"X": self.design.matrix, "weights": fit.coef, "intercept": fit.intercept, "scores": None}
+        return replace(objective, **turned, constant=0.0)
 
     def back(self, objective: Objective, fit: Fit) -> tuple[Floats, float]:
         """Weights on the columns of X, and the intercept, of a fit.
@@ -197,7 +198,7 @@ class PenaltyPath:
         if tempered(objective, design).lam > objective.lam:
             return optimum(self.rotation.turned(objective, fit), design)[1], None
         factor = Factor.at(objective, design, fit.scores)
-        return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, fit.residual, 1.0), factor
+        return Optimum(Point(fit.coef, fit.scores), factor.curvature, fit.residual, 1.0), factor
 
 
 def _ahead(trail: list[tuple[float, Fit]], value: float) -> Fit | None:

@@ -136,7 +136,6 @@ class StreamedDesign(Design):
     held_index: Ints
     held: Floats
     known_sums: list[tuple[Floats, WeightedSums]] = field(default_factory=list)
-    known_back: list[tuple[Floats, Floats]] = field(default_factory=list)
     known_rows: list[tuple[Ints, Floats]] = field(default_factory=list)
     at_hand: ClassVar[bool] = False
 
@@ -151,12 +150,8 @@ class StreamedDesign(Design):
             return np.asarray(self.matrix.project(coef))
         return np.asarray(self.matrix.project(coef[:-1]) + self.constant * coef[-1])
 
-    def back(self, g: Floats, centre: Floats | None) -> Floats:
-        """(A - 1 centre')' g: one pass."""
-        known = _known(self.known_back, g)
-        product: Floats = self.matrix.total(partial(_back, constant=self.constant), g) if known is None else known
-        self.known_back[:] = [(g, product)]
-        return product if centre is None else product - centre * g.sum()
+    def _products(self, *vectors: Floats) -> list[Floats]:
+        return [self.matrix.total(partial(_back, constant=self.constant), g) for g in vectors]  # a pass each
 
     def mean(self, d: Floats) -> Floats:
         """Mean row under the weights d: one pass, which `gram` shares."""
@@ -222,26 +217,9 @@ def streamed_design(objective: Objective, rows: Ints, weight: Floats | None) -> 
         held_index=rows,
         held=first.kept.joined(),
         known_sums=[(loss.curvature(scores), first.curvature)],
-        known_back=[(loss.gradient(scores), first.back)],
+        known=[(loss.gradient(scores), first.back)],
     )
-    scored = ScoredMatrix(matrix, objective.weights, linear)
-    return replace(objective, X=scored, scaled=first.scales.chosen(objective.scaled, weight)), design
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredMatrix:
-    """A matrix whose product with one vector is known."""
-
-    matrix: LazyMatrix
-    weights: Floats
-    scores: Floats
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.matrix.shape
-
-    def __matmul__(self, w: Floats) -> Floats:
-        return self.scores if np.array_equal(w, self.weights) else self.matrix @ w
+    return replace(objective, scores=scores, scaled=first.scales.chosen(objective.scaled, weight)), design
 
 
 @dataclass(frozen=True, eq=False)
