@@ -474,6 +474,9 @@ def largest_size(X: Any) -> float:
 
 def sane_size(X: Any) -> None:
     """Refuse numbers whose squares, and the squares of those, overflow or vanish."""
+    plain = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.flags.forc
+    if plain and SMALLEST * X.size < float(np.vdot(values := X.ravel(order="K"), values)) < LARGEST:
+        return  # one pass tells, but for extreme numbers
     size = largest_size(X)
     if size > 0 and not SMALLEST < size < LARGEST:
         raise _cannot_be_squared(f"the numbers in X are of size {size:.0e}", "X before the fit")

@@ -123,9 +123,10 @@ def sampled_rows(X: Any, most: int = MAX_ROWS) -> Any:
     """At most `most` rows, evenly spaced, in the same container as X; not all sparse ones can be cut."""
     from sklearn.utils import _safe_indexing
 
-    n = n_rows(X)
-    whole = X.tocsr() if n > most and is_sparse(X) else X
-    return X if n <= most else _safe_indexing(whole, np.linspace(0, n - 1, most).astype(int))
+    rows = np.linspace(0, n_rows(X) - 1, most).astype(int)
+    if rows[-1] < most or isinstance(X, np.ndarray):
+        return X if rows[-1] < most else X[rows]
+    return _safe_indexing(X.tocsr() if is_sparse(X) else X, rows)
 
 
 def _chained(pulls: list[Pull]) -> Pull:

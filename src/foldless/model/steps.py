@@ -187,6 +187,8 @@ def looks_standardised(X: Any) -> bool:
     if not isinstance(X, np.ndarray):
         return False
     with np.errstate(all="ignore"):  # numbers of any size, and those that are not finite, are reported elsewhere
+        if not np.all(np.abs(X[:, :1].mean(axis=0, dtype=np.float64)) <= STANDARDISED):  # nor are all columns, then
+            return False
         means, squares = X.mean(axis=0, dtype=np.float64), np.einsum("ij,ij->j", X, X, dtype=np.float64)
     return are_standardised(means, squares / len(X), len(X))
 
