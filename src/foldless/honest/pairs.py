@@ -84,11 +84,10 @@ class Pairs:
         if self.complete is not None:
             return self.complete.mean(axis=1), self.complete.mean(axis=0)
         margin1, margin0 = self.score1 - self.score0.mean(), self.score1.mean() - self.score0
-        if self.sample is not None:
-            sample = self.sample
-            rest = sample.diff - self._base(sample)  # e_ij
-            margin1[sample.place1] += rest @ sample.share0
-            margin0[sample.place0] += sample.share1 @ rest
+        if self.sample is not None:  # means of e_ij
+            sample, S1, S0 = self.sample, self.score1[self.sample.place1], self.score0[self.sample.place0]
+            margin1[sample.place1] += sample.diff @ sample.share0 - (S1 - S0 @ sample.share0)
+            margin0[sample.place0] += sample.share1 @ sample.diff - (sample.share1 @ S1 - S0)
         return margin1, margin0
 
     def ranks(self) -> Effects:
@@ -109,16 +108,13 @@ class Pairs:
             mean += _tie_correction(self.score1, self.score0, self.sample) + self._sampled_order(self.sample)
         return Effects(by1, by0, min(max(mean, 0.0), 1.0))
 
-    def _base(self, sample: PairSample) -> Floats:
-        """S_i - S_j of the sampled pairs."""
-        return self.score1[sample.place1][:, None] - self.score0[sample.place0]
-
     def _sampled_order(self, sample: PairSample) -> float:
         """What sampled pairs add to the share of ordered pairs; pairs of equal rows are tied in both terms."""
-        level = sample.level1[sample.place1][:, None] - sample.level0[sample.place0]
-        order, additive = np.sign(sample.diff), np.sign(self._base(sample))
-        additive *= np.abs(level) > _tolerance(sample)
-        return float(sample.share1 @ (order - additive) @ sample.share0) / 2
+        additive = np.sign(self.score1[sample.place1][:, None] - self.score0[sample.place0])
+        level1, level0 = sample.level1[sample.place1], sample.level0[sample.place0]
+        if _may_tie(level1, level0, _tolerance(sample)):
+            additive *= np.abs(level1[:, None] - level0) > _tolerance(sample)
+        return float(sample.share1 @ (np.sign(sample.diff) @ sample.share0 - additive @ sample.share0)) / 2
 
 
 def ordered(diff: Floats) -> Floats:
@@ -138,8 +134,15 @@ def pair_differences(
     size = np.abs(diff)
     diff[size <= ROUNDING * size.max()] = 0.0
     if level1 is not None and level0 is not None:
-        diff[np.abs(level1[:, None] - level0) <= ROUNDING * np.ptp(np.concatenate([level1, level0]))] = 0.0
+        tolerance = ROUNDING * float(np.ptp(np.concatenate([level1, level0])))
+        if _may_tie(level1, level0, tolerance):
+            diff[np.abs(level1[:, None] - level0) <= tolerance] = 0.0
     return diff
+
+
+def _may_tie(level1: Floats, level0: Floats, tolerance: float) -> bool:
+    """Whether two of the scores are as close as this; to sort them takes less than to look at every pair."""
+    return bool(np.diff(np.sort(np.concatenate([level1, level0]))).min() <= tolerance)
 
 
 def variance(values: Floats) -> float:
@@ -162,10 +165,10 @@ def _tolerance(sample: PairSample) -> float:
 
 def _tie_correction(score1: Floats, score0: Floats, sample: PairSample) -> float:
     """Change in the mean when pairs of equal rows count half instead of by the order of S."""
-    level, tolerance = np.concatenate([sample.level1, sample.level0]), _tolerance(sample)
-    if np.diff(np.sort(level)).min() > tolerance:
+    tolerance = _tolerance(sample)
+    if not _may_tie(sample.level1, sample.level0, tolerance):
         return 0.0
-    order = np.argsort(level)
+    order = np.argsort(level := np.concatenate([sample.level1, sample.level0]))
     equal = np.asarray(np.flatnonzero(np.diff(level[order]) <= tolerance))
     rows = np.asarray(order[np.union1d(equal, equal + 1)])
     code = np.cumsum(np.diff(np.asarray(level[rows]), prepend=-np.inf) > tolerance) - 1

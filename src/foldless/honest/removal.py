@@ -27,7 +27,7 @@ from foldless.honest.optimum import Optimum, curvature_of, descend, tempered
 from foldless.honest.pairs import Members
 from foldless.honest.scaling import MIN_DETERMINANT, Corrections, Intercept, Rescaling, is_centred
 
-PAIRS_IN_CACHE = 1 << 16  # pairs worked on at a time: a few arrays of 512 kB, which stay in the cache
+PAIRS_IN_CACHE, G_KNOWN = 1 << 16, 1 << 13  # pairs worked on at a time, whose arrays stay in the cache: by B, and by G
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class LocalModel:
         """D_i / (1 - h_i)."""
         return self.D / self.slack
 
+    def between(self, rows: Ints, columns: Ints) -> Floats:
+        """G of these rows and columns."""
+        return (self.B[rows] @ self.B[columns].T).astype(np.float64, copy=False)
+
     @cached_property
     def G(self) -> Floats:
         """Influence of all rows on each other's scores."""
@@ -78,11 +82,11 @@ def pair_shifts(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, F
     return model.diagonal[rows, None] * ui + G * uj, model.diagonal[columns] * uj + G * ui
 
 
-def pair_slopes(model: LocalModel, rows: Ints, columns: Ints) -> tuple[Floats, Floats, Floats]:
+def pair_slopes(model: LocalModel, rows: Ints, columns: Ints, G: Any = None) -> tuple[Floats, Floats, Floats]:
     """G, u_i = (g_i + d_i G g_j) / det and u_j likewise; det = 1 - d_i d_j G^2, g and d over 1 - h."""
     g, d = model.slope_alone, model.curvature_alone
     gi, di, gj, dj = g[rows, None], d[rows, None], g[columns], d[columns]
-    G = (model.B[rows] @ model.B[columns].T).astype(np.float64, copy=False)
+    G = model.between(rows, columns) if G is None else G
     ui, uj = G * di, G * dj
     det = ui * uj
     np.subtract(1.0, det, out=det)
@@ -108,15 +112,14 @@ def cross_shifts(model: LocalModel, first: Members, second: Members) -> tuple[Fl
     than of a large one, so the intercept drifts when a pair is removed.
     """
     rows1, rows0 = first.rows, second.rows
-    out1, out0 = (np.empty_like(model.g, shape=(len(rows1), len(rows0))) for _ in "10")
-    reach = model.B @ typical_row(model, rows1, rows0)
+    out1, reach = model.between(rows1, rows0), model.B @ typical_row(model, rows1, rows0)
+    out0 = np.empty_like(out1)
     moved: Any = 0.0
-    for part in column_blocks(len(rows1), len(rows0), model.B):
-        columns, share0 = rows0[part], second.share[part]
-        G, ui, uj = pair_slopes(model, rows1, columns)
-        moved = moved + (reach[rows1] * first.share) @ (ui @ share0) + (first.share @ uj) @ (reach[columns] * share0)
-        out1[:, part] = model.diagonal[rows1, None] * ui + G * uj
-        out0[:, part] = model.diagonal[columns] * uj + G * ui
+    for part in blocks(len(rows1), len(rows0), G_KNOWN if isinstance(out1, np.ndarray) else None):
+        rows, share1 = rows1[part], first.share[part]
+        G, ui, uj = pair_slopes(model, rows, rows0, out1[part])
+        moved = moved + (reach[rows] * share1) @ (ui @ second.share) + (share1 @ uj) @ (reach[rows0] * second.share)
+        out1[part], out0[part] = model.diagonal[rows, None] * ui + G * uj, model.diagonal[rows0] * uj + G * ui
     return out1, out0, moved
 
 
@@ -218,8 +221,8 @@ class Problem:
 
     def scores(self, rows: Ints | slice, shifts: Floats) -> Floats:
         """Honest scores before the readout; shifts of shape (rows,) or (rows, anything)."""
-        base = self.base[rows]
-        return (base if shifts.ndim == 1 else base[:, None]) + self.gain * shifts
+        base, moved = self.base[rows], shifts if self.gain == 1.0 else self.gain * shifts
+        return (base if shifts.ndim == 1 else base[:, None]) + moved
 
     def lever(self, rows: Ints | slice, kept: Floats) -> Floats:
         """What each removed row adds to `Removal.lever`: D ((z - t) z(-S) - t z), from shifts with the scaler kept."""

@@ -371,7 +371,7 @@ def pairs_of_sample(
     S1, S0 = additive[positive], additive[~positive]
     place1, place0 = sample.places(positive)
     # Only differences of scores matter: the sampled pairs determine the offset between the two classes.
-    S0 = S0 + first.share @ (S1[place1][:, None] - S0[place0] - diff) @ second.share
+    S0 = S0 + (first.share @ S1[place1] - S0[place0] @ second.share - first.share @ diff @ second.share)
     drawn = PairSample(diff, place1, place0, first.share, second.share, z[positive], z[~positive])
     return Pairs(S1, S0, sample=drawn), partnered
 
