@@ -24,7 +24,7 @@ from foldless.tables.matrix import DeviceMatrix
 
 CANCELLED = 1e-6  # a centred square this small relative to the raw one has lost half of its digits
 BLOCK_ENTRIES = 1 << 22  # 32 MB of float64: bounds the working copy of any block of X
-CACHED, FEWEST = 1 << 18, 1024  # entries of a block that is used several times, and its minimum number of rows
+CACHED, FEWEST = 1 << 18, 4096  # entries of a block that is used several times, and its minimum number of rows
 # Products with at least this many columns and multiplications use single precision, if the Hessian allows it.
 WIDE, MANY_PRODUCTS = 64, 1e8
 MAX_LEVERAGE = 1.0 - 1e-13  # a row that alone determines its own score has leverage 1
