@@ -38,11 +38,11 @@ def posterior_along(X: Any, y: Any, w: Any, prior: Prior, pos_label: Any) -> tup
     """The same for weights (P,) or (P, K) and any kind of table, read once and never held in full."""
     identity = prior.family == "scaled-identity"
     ready = prepared(X, y, w, pos_label=pos_label, columns=identity, unit_length=True)
-    along = prior.along(ready.weights)  # while the device, if any, is working
+    along, rescaled = prior.along(ready.weights), np.any(ready.exponent)  # while the device, if any, is working
     summary = ready.collect()
     trace = posterior_trace(prior, *summary.columns) if summary.columns is not None else None
     post = update(summary.stats, along, trace=trace)
-    return post.scaled(np.ldexp(1.0, summary.exponent)) if np.any(summary.exponent) else post, summary.stats
+    return post.scaled(np.ldexp(1.0, ready.exponent)) if rescaled else post, summary.stats
 
 
 def view_posterior(view: LinearView, prior: Prior) -> ScorePosterior:

@@ -128,11 +128,10 @@ def _positive_rows(y: Any, pos_label: Any, classes: Any) -> Array:
 
 @dataclass(frozen=True)
 class Summary:
-    """Statistics of the scores, for weights over ``2**exponent``, and, where asked for, of the columns."""
+    """Statistics of the scores, for the weights of `Prepared`, and, where asked for, of the columns."""
 
     stats: ScoreStats
     columns: tuple[Moments, Moments] | None
-    exponent: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +139,7 @@ class Prepared:
     """A pass over a table that is ready to run, or already running on its device; `collect` waits for its end."""
 
     weights: Floats  # checked, over 2**exponent
+    exponent: Any
     collect: Callable[[], Summary]
 
 
@@ -164,11 +164,11 @@ def prepared(
     if source is not None:
         W, exponent = _checked(w, source.n_features or len(np.atleast_1d(device.to_host(w))), unit_length)
         total, sums = source.total, ScoreSums(W, columns)
-        return Prepared(W, lambda: _summary(total(sums).pair(pos_label, classes), W, exponent))
+        return Prepared(W, exponent, lambda: _summary(total(sums).pair(pos_label, classes), W))
     M = checks.as_matrix(X)
     W, exponent = _checked(w, M.shape[1], unit_length)
     positive = _positive_rows(y, pos_label, classes)
-    return Prepared(W, lambda: _summary(_in_memory(M, positive, W, columns), W, exponent))
+    return Prepared(W, exponent, lambda: _summary(_in_memory(M, positive, W, columns), W))
 
 
 def _checked(w: Any, n_features: int, unit_length: bool) -> tuple[Floats, Any]:
@@ -207,10 +207,10 @@ def _multiplied_in_place(M: Any) -> bool:
     return 8 in M.strides and all(s >= 0 and s % 8 == 0 for s in M.strides)
 
 
-def _summary(pair: tuple[ClassSums | None, ClassSums | None], W: Floats, exponent: Any) -> Summary:
+def _summary(pair: tuple[ClassSums | None, ClassSums | None], W: Floats) -> Summary:
     negative, positive = (ClassSums(Moments.of(np.empty((0, *W.shape[1:]))), None) if p is None else p for p in pair)
     columns = None if negative.columns is None or positive.columns is None else (negative.columns, positive.columns)
-    return Summary(ScoreStats(negative.scores, positive.scores), columns, exponent)
+    return Summary(ScoreStats(negative.scores, positive.scores), columns)
 
 
 def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bool, unit_length: bool) -> Prepared:
@@ -227,9 +227,9 @@ def _on_device(X: Any, y: Any, w: Any, pos_label: Any, classes: Any, columns: bo
             _refuse_on_device(started.table())
         features = device.column_moments(started.table()) if columns else (None, None)
         by_label = ByLabel({k: ClassSums(s, f) for k, s, f in zip(labels, stats, features, strict=True)})
-        return _summary(by_label.pair(pos_label, classes), W, exponent)
+        return _summary(by_label.pair(pos_label, classes), W)
 
-    return Prepared(W, collect)
+    return Prepared(W, exponent, collect)
 
 
 def _rescaled(moments: Moments, exponent: Any) -> Moments:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from foldless.tables.matrix import DeviceMatrix
 # sums within a block of rows are products in the precision of the scores, and blocks are added in float64. These sums
 # are taken about the median score of a sample of rows from the whole table: a class whose mean lies d of its standard
 # deviations from the median loses a factor of about 1 + d^2 of that precision, which matters for d in the hundreds with
-# float32. The product is queued first, then everything after it, and beside it a copy of the weights to the host, which
-# checks them while the device is busy, and waits only once, for the last number.
+# float32. The product is queued first, then everything after it, and beside it the counting of labels and a copy of the
+# weights to the host, which checks them while the device is busy, and waits only once, for the last number.
 
 SAMPLE = 4096  # rows whose median score is subtracted from all scores
 BLOCK_SCORES = 1 << 24  # scores of many classifiers held at a time
@@ -44,22 +45,30 @@ def launched(X: Any, y: Any, w: Any) -> tuple[Array, Callable[[], tuple[Any, Any
         weights = w.detach().to(X.device, torch.float32 if X.element_size() < 4 else X.dtype)
         if weights.shape[:1] != X.shape[1:] or weights.ndim not in (1, 2):
             return to_host(w), lambda: (None, None, None)
-        here = torch.cuda.current_stream(w.device).record_event() if w.is_cuda else None
+        here = torch.cuda.current_stream(X.device).record_event() if X.is_cuda else None
         if weights.ndim == 2:
             numbers = _sums_of_many(X, y, weights)
-            return _copied(w, here), lambda: _of_many(to_host(numbers))
-        numbers = _sums_of_one(_scores_of_one(X, weights), y)
-        return _copied(w, here), lambda: _of_one(numbers.tolist())
+            return _beside(here, lambda: to_host(w)), lambda: _of_many(to_host(numbers))
+        scores, on_host = _scores_of_one(X, weights), _beside(here, lambda: to_host(w))
+        numbers = _sums_of_one(scores, *_beside(here, lambda: _members(y)))
+        return on_host, lambda: _of_one(numbers.tolist())
 
 
-def _copied(w: Any, here: Any) -> Array:
-    """The weights on the host, without waiting for what has been queued since the mark `here`."""
+def _beside(here: Any, act: Callable[[], Any]) -> Any:
+    """What `act` makes, on a GPU beside all that has been queued since the mark `here`; what is queued next waits."""
     if here is None:
-        return to_host(w)
-    second = torch.cuda.Stream(w.device)
+        return act()
+    queue, second = torch.cuda.current_stream(here.device), _second_stream(here.device)
     second.wait_event(here)
     with torch.cuda.stream(second):
-        return to_host(w)
+        made = act()
+    queue.wait_stream(second)
+    for each in made if isinstance(made, tuple) else ():
+        each.record_stream(queue)
+    return made
+
+
+_second_stream = lru_cache(partial(torch.cuda.Stream, priority=-1))  # memory stays with a stream: one for each device
 
 
 def _of_one(numbers: list[float]) -> tuple[Any, Any, Any]:
@@ -98,12 +107,16 @@ def _scores_of_one(X: Any, w: Any) -> Any:
     return torch.cat([torch.mv(rows.to(w.dtype), w) for rows in X.split(height)])
 
 
-def _sums_of_one(scores: Any, y: Any) -> Any:
-    """Labels, their counts, means and roots of the scatters of both classes: 8 numbers, by as few kernels as can be."""
+def _members(y: Any) -> tuple[Any, Any, Any]:
+    """Which rows are of the smaller label and of the larger, both labels, and how many rows each has."""
     ends = torch.stack(torch.aminmax(y))
     members = torch.empty(2, len(y), dtype=torch.float64, device=y.device)
     torch.eq(y, ends[:, None], out=members)
-    counts = members.sum(dim=1)
+    return members, ends, members.sum(dim=1)
+
+
+def _sums_of_one(scores: Any, members: Any, ends: Any, counts: Any) -> Any:
+    """Labels, their counts, means and roots of the scatters of both classes: 8 numbers, by as few kernels as can be."""
     both = members * scores
     mean = both.sum(dim=1) / counts
     both = both.addcmul_(members, mean[:, None], value=-1)
