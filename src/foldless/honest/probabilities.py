@@ -227,9 +227,9 @@ class ProbableRows:
         return prevalences(self.share, self.units)
 
 
-def prevalences(share: float, units: int) -> tuple[Floats, Floats]:
+def prevalences(share: float, units: int, nodes: int = 8) -> tuple[Floats, Floats]:
     """What the prevalence may be, and how probable, given its share in so many independent rows."""
-    p, weights = unit_rule(8)
+    p, weights = unit_rule(nodes)
     return np.asarray(betaincinv(share * units, (1 - share) * units, p)), weights
 
 
