@@ -74,6 +74,17 @@ def test_intervals_of_any_level_hold_what_an_uncertain_prevalence_may_be(pair, l
     assert high - low == pytest.approx(level, abs=0.02)
 
 
+def test_large_groups_decide_what_the_prevalence_may_be():
+    """Each counted as much as a single row: 90 % intervals of 100 such samples held the prevalence in 0.68."""
+    sizes = np.r_[np.ones(32, dtype=int), np.full(8, 20)]
+    groups, positive = np.repeat(np.arange(40), sizes), np.repeat(np.arange(40) % 4 == 0, sizes)
+    shares = shares_of(positive.mean(), positive.size, groups)
+    values, weights = np.array(shares).T
+    spread = np.sqrt(weights @ np.square(values - weights @ values))
+    of_groups = np.random.default_rng(0).binomial(1, positive.mean(), (20_000, 40)) @ sizes / sizes.sum()
+    assert spread == pytest.approx(of_groups.std(), rel=0.06)
+
+
 def test_error_rates_hold_where_classes_come_at_random():
     """Noise, and a penalty that calls every row by the larger class: with a known share 0.3 of the intervals held."""
     held = []

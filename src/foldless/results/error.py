@@ -168,7 +168,7 @@ def _first(values: Floats, others: int) -> Floats:
 
 def shares_of(share: float, rows: int, groups: Any) -> Shares:
     """What the prevalence may be where a random sample of rows (or groups) has this share of positive ones."""
-    values, weights = prevalences(share, rows if groups is None else np.unique(groups).size, FEWER)
+    values, weights = prevalences(share, rows, groups, FEWER)
     return tuple(zip(values.tolist(), weights.tolist(), strict=True))
 
 
