@@ -19,7 +19,7 @@ from functools import cache, cached_property
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
 
-from foldless.checks import Bools, Floats, Ints
+from foldless.checks import Array, Bools, Floats, Ints
 from foldless.laws.effect import Effect, solved
 
 LEAST_DF, NORMAL_ROWS, UNSEEN_ROWS = 4.0, 80.0, 5.0
@@ -224,12 +224,16 @@ class ProbableRows:
         """Nodes and weights of the posterior of the prevalence; a single node if it is stated."""
         if self.prevalence is not None:
             return np.array([self.prevalence]), np.ones(1)
-        return prevalences(self.share, self.units)
+        return prevalences(self.share, self.positive.size, self.groups)
 
 
-def prevalences(share: float, units: int) -> tuple[Floats, Floats]:
-    """What the prevalence may be, and how probable, given its share in so many independent rows."""
-    p, weights = unit_rule(8)
+def prevalences(share: float, rows: int, groups: Array | None, nodes: int = 8) -> tuple[Floats, Floats]:
+    """What the prevalence may be, and how probable, given its share in a sample of rows, or of whole groups.
+
+    Groups tell as much as (sum of their sizes)^2 / (sum of the squares) independent rows: the large ones decide.
+    """
+    units = rows if groups is None else rows**2 / np.square(np.unique(groups, return_counts=True)[1]).sum()
+    p, weights = unit_rule(nodes)
     return np.asarray(betaincinv(share * units, (1 - share) * units, p)), weights
 
 

@@ -47,9 +47,7 @@ from foldless.model.steps import (
 FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
-REPEATED = (
-    0.1  # scores that differ by a smaller part of their spread are of the same training: solvers draw rows at random
-)
+REPEATED = 0.1  # scores that differ by a smaller part of their spread are of the same training: solvers draw rows
 LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out

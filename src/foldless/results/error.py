@@ -27,7 +27,7 @@ from foldless.results.roc import PointInterval
 # and its probability under the joint law of FPR and TPR is the cdf of the rate. The rate that moves ``a FPR + b TPR``
 # more is integrated in closed form, so that the integrand is smooth on the scale of the quadrature nodes of the other.
 
-NODES, FEWER = 128, 32  # of the narrower rate, at one prevalence and where the average over several smooths as well
+NODES, FEWER = 128, 32  # of the narrower rate, at one prevalence and at so many, whose average smooths as well
 RateFunction = Callable[[Floats, Floats], Floats]
 Shares = tuple[tuple[float, float], ...]  # values of the prevalence and their probabilities; none if it is known
 
@@ -96,15 +96,13 @@ class SharedScale(RatePair):
 
     def probability(self, a: Floats, b: Floats, c: Floats) -> Floats:
         """Given R, the two rates are independent and normal on the probit scale."""
-        return np.array([self._probability(*each) for each in zip(a, b, c, strict=True)])
-
-    def _probability(self, a: float, b: float, c: float) -> float:
-        wide, narrow, (r, weights), (z, z_weights) = self.fpr, self.tpr, self._scale_nodes, _hermite()
-        if abs(a) * _conditional_sd(wide) < abs(b) * _conditional_sd(narrow):
+        wide, narrow, (r, weights), (z, z_weights) = self.fpr, self.tpr, self._scale_nodes[a.size > 1], _hermite()
+        if np.abs(a).sum() * _conditional_sd(wide) < np.abs(b).sum() * _conditional_sd(narrow):
             wide, narrow, a, b = narrow, wide, b, a
+        a, b, c = (_first(each, 2) for each in (a, b, c))
         rate = ndtr(narrow.loc * r[:, None] + narrow.spread * z)
         below = ndtr((_bound(a, c - b * rate) - wide.loc * r[:, None]) / wide.spread)
-        return float(weights @ ((below if a > 0 else 1 - below) @ z_weights))
+        return np.asarray(np.where(a > 0, below, 1 - below) @ z_weights @ weights)
 
     def nodes(self, prevalences: int) -> tuple[Floats, Floats, Floats]:
         """The product rule over R and both normal deviates."""
@@ -115,14 +113,14 @@ class SharedScale(RatePair):
         return fpr[:, :, None], tpr[:, None, :], weights[:, None, None] * np.multiply.outer(w, w)
 
     @cached_property
-    def _scale_nodes(self) -> tuple[Floats, Floats]:
-        """Nodes of R, dense enough to resolve the narrower of the two conditional laws."""
+    def _scale_nodes(self) -> tuple[tuple[Floats, Floats], ...]:
+        """Nodes of R: dense enough to resolve the narrower of the two conditional laws, and for several prevalences."""
         r, weights = self.fpr.scale_nodes()
         if r.size == 1:
-            return r, weights
+            return ((r, weights),) * 2
         widest = max(abs(e.loc) / e.spread for e in (self.fpr, self.tpr))
         refine = widest / np.sqrt(2 * self.fpr.df)
-        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, 3000 // r.size))))
+        return chi_nodes(self.fpr.df, int(np.clip(np.ceil(refine), 1, max(1, 3000 // r.size)))), (r, weights)
 
 
 def _conditional_sd(effect: StudentEffect) -> float:
@@ -170,7 +168,7 @@ def _first(values: Floats, others: int) -> Floats:
 
 def shares_of(share: float, rows: int, groups: Any) -> Shares:
     """What the prevalence may be where a random sample of rows (or groups) has this share of positive ones."""
-    values, weights = prevalences(share, rows if groups is None else np.unique(groups).size)
+    values, weights = prevalences(share, rows, groups, FEWER)
     return tuple(zip(values.tolist(), weights.tolist(), strict=True))
 
 
