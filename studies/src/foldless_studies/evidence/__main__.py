@@ -162,7 +162,7 @@ PAGES: tuple[Page, ...] = (
         ("auc", "refit", "compare", "classes", "search", "measures", "permutation", "findings"),
         "Where the answers miss the truth",
         "The fuzzer for truth.",
-        ("truth", "--situations", "20000", "--seed", "5"),
+        ("truth", "--situations", "20000", "--seed", "6"),
         options=("--jobs", "2"),
         alone=True,
         named=True,
