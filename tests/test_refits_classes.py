@@ -9,6 +9,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingClassifier, GradientBoostingClassifier, RandomForestClassifier
@@ -77,6 +79,17 @@ def test_answers_are_those_of_refits_by_scikit_learn(model, response):
     np.testing.assert_allclose(a.error().summary()["confusion"]["mean"], expected, atol=0.05)
 
 
+def spread_as_the_fit(model, X, y):
+    """Probabilities (R, N, K) of refits whose decisions spread about the rows they saw as those of the fit do."""
+    chances = np.empty((REPEATS, y.size, 3))
+    for r in range(REPEATS):
+        for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED + r).split(X, y):
+            refit = clone(model).fit(X[train], y[train])
+            ratio = np.sqrt(np.divide(*(m.decision_function(X[train]).var(axis=0).sum() for m in (model, refit))))
+            chances[r, test] = softmax(ratio * refit.decision_function(X[test]), axis=1)
+    return chances
+
+
 TIGHT = make_pipeline(
     StandardScaler(), LogisticRegression(**l1(), C=0.5, solver="saga", tol=1e-8, max_iter=20000, random_state=0)
 )
@@ -87,7 +100,7 @@ def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
     """Ranked by them, or by decision values from which they follow."""
     X, y = three(90, seed=11)
     a = fl.analyse(model.fit(X, y), X, y, method="refit")
-    chances, _ = by_folds(model, X, y, "predict_proba")
+    chances = by_folds(model, X, y, "predict_proba")[0] if model is FOREST else spread_as_the_fit(model, X, y)
     np.testing.assert_allclose(a.probabilities, chances.mean(axis=0), atol=1e-6)
     true = y[:, None] == model.classes_
     unseen, others = a.class_measures.unseen, np.where(true, 0.0, chances)
@@ -101,6 +114,23 @@ def test_probabilities_are_judged_as_those_of_refits_by_scikit_learn(model):
     expected = chances.mean(axis=(0, 1))
     for k, label in enumerate(model.classes_):
         assert a.calibration[label].oe.ppf(0.5) == pytest.approx(np.mean(y == label) / expected[k], rel=0.005)
+
+
+def test_fits_that_noise_separates_are_as_sure_of_themselves_as_their_refits_are_said_to_be():
+    """Refits to four fifths of the rows are milder: they would halve this log loss."""
+    said, true = [], []
+    for seed in range(2):
+        r = np.random.default_rng(seed)
+        X, y, fresh, labels = (
+            r.standard_normal((90, 40)),
+            np.arange(90) % 3,
+            r.standard_normal((3000, 40)),
+            np.arange(3000) % 3,
+        )
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=1000, max_iter=1000)).fit(X, y)
+        said.append(fl.analyse(model, X, y, method="refit").log_loss.mean)
+        true.append(log_loss(labels, model.predict_proba(fresh)))
+    assert np.mean(said) == pytest.approx(np.mean(true), rel=0.15)
 
 
 def test_what_predict_says_decides_where_probabilities_say_otherwise():

@@ -51,6 +51,13 @@ class ClassTraining(Refittable):
         """Scores (K, N) of some rows by a refit."""
         return class_scores_of(model, table)
 
+    def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
+        """The scores, spread as far as those of the fit about the rows `train`: fits to fewer rows are milder."""
+        off = (z[:, train] - z[:, train].mean(axis=1, keepdims=True) for z in (answers, self.own))
+        size, unit = map(np.linalg.norm, off)
+        kept = min(size, unit) == 0 or ranked_by(self.estimator) == PROBABILITY
+        return answers[:, test] * (1.0 if kept else unit / size)
+
 
 def class_scores_of(model: Any, X: Any) -> Floats:
     """Scores of each class (K, N), as `ranked_by` has it."""
