@@ -556,6 +556,15 @@ def test_a_measure_is_the_law_that_it_was_given():
     assert ratio.cdf(ratio.median) == pytest.approx(0.5, abs=1e-6)
 
 
+def test_the_less_is_known_of_a_positive_figure_the_higher_the_end_of_its_interval():
+    """A law whose logarithm spreads as widely as error and mean differ would end below its own mean."""
+    laws = [Measure.positive("x", Estimate(1.0, error), 0.0) for error in (0.3, 1.0, 1.9, 3.0, 10.0)]
+    ends = [law.interval(0.95)[1] for law in laws]
+    assert np.all(np.diff(ends) > -1e-9)
+    assert ends[-1] > 5.0
+    assert [law.mean for law in laws] == pytest.approx([1.0] * 5)
+
+
 # ---- one table
 
 

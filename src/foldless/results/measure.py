@@ -13,6 +13,7 @@ from foldless.honest.probabilities import Estimate, normal_rule
 from foldless.results.auc import ShownAsCard, WithQuantiles
 
 NODES, ROUNDS = 200, 50
+WIDEST = 2.0  # standard deviation of a logarithm beyond which the upper end of a 95 % interval would come down again
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,8 +58,7 @@ class Measure(ShownAsCard, WithQuantiles):
     def positive(cls, name: str, estimate: Estimate, apparent: float, most: float = np.inf) -> Measure:
         """The law of a positive figure: log-normal, with the estimate as its mean and no value above `most`."""
         z, weights = normal_rule(NODES)
-        spread = estimate.error / max(estimate.value, np.finfo(float).tiny)
-        relative = np.exp(spread * z)
+        relative = np.exp(min(estimate.error / max(estimate.value, np.finfo(float).tiny), WIDEST) * z)
         values = estimate.value * relative / (weights @ relative)
         for _ in range(ROUNDS if values[-1] > most else 0):
             values *= estimate.value / (weights @ np.minimum(values, most))
