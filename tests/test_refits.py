@@ -108,7 +108,7 @@ def test_sample_weight_reaches_every_fit(model):
 
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler()], ids=["at once", "clones"])
 def test_linear_refits_are_on_the_scale_of_the_fit(scaler):
-    """Mean and spread of the rows that a refit saw; order and probabilities follow."""
+    """Spread and middle of the rows that a refit saw; order and probabilities follow."""
     X, y = ones_first(20, 60, 5, shift=0.6, seed=9)
     model = make_pipeline(scaler, LogisticRegression(C=3.0, **l1(), solver="liblinear", tol=1e-10, max_iter=5000))
     t = training(model, X, y)
@@ -116,7 +116,8 @@ def test_linear_refits_are_on_the_scale_of_the_fit(scaler):
     for k, (train, test) in enumerate(t.splits()):
         refit = clone(model).fit(X[train], y[train])
         seen = refit.decision_function(X[train])
-        expected = own[train].mean() + own[train].std() / seen.std() * (refit.decision_function(X[test]) - seen.mean())
+        ratio = own[train].std() / seen.std()
+        expected = ratio * refit.decision_function(X[test]) + np.median(own[train] - ratio * seen)
         np.testing.assert_allclose(held.placed[k // FOLDS, test], expected, rtol=0, atol=1e-5)
     np.testing.assert_allclose(held.probabilities, 1 / (1 + np.exp(-held.placed)), rtol=0, atol=1e-12)
 
@@ -128,15 +129,24 @@ def test_refits_that_are_all_but_certain_have_a_slope():
     assert np.isfinite(a.calibration.slope.mean)
 
 
-def test_scores_are_placed_where_those_of_the_fit_are_unless_they_spread_by_another_order():
+@pytest.mark.parametrize(("slope", "level"), [(0.7, -0.3), (9.0, 4.0), (1e-3, -2.0)])
+def test_scores_are_placed_where_those_of_the_fit_are(slope, level):
     X, y = ones_first(10, 50, 3, shift=1.0, seed=9)
     t, rows = training(LogisticRegression(), X, y), np.arange(60)
-    closer = np.stack([0.7 * t.own - 0.3, 0.7 * t.own - 0.3, np.full(60, np.nan)])
-    np.testing.assert_allclose(t.on_scale(closer, rows, rows)[1], t.own, atol=1e-12)
-    further = np.stack([9 * t.own + 4.0] * 2 + [np.full(60, np.nan)])  # decides otherwise than the fit, and is left to
-    placed = t.on_scale(further, rows, rows)[1]
-    np.testing.assert_array_equal(placed > 0, further[0] > 0)
-    assert placed.std() == pytest.approx(t.own.std())
+    other = np.stack([slope * t.own + level] * 2 + [np.full(60, np.nan)])
+    np.testing.assert_allclose(t.on_scale(other, rows, rows)[1], t.own, atol=1e-12)
+
+
+def test_a_few_rows_far_out_do_not_move_all_others_over_the_threshold():
+    """As columns that few rows hold are weighted by thousands without a penalty, and otherwise in every refit."""
+    X, y = ones_first(10, 50, 3, shift=1.0, seed=9)
+    t, rows, far = training(LogisticRegression(), X, y), np.arange(60), np.arange(60) % 20 == 0
+    own = np.where(far, 2000.0, t.own)
+    refit = np.where(far, np.tile([1500.0, 300.0, 700.0], 20), t.own)
+    placed = dataclasses.replace(t, own=own).on_scale(np.stack([refit, refit, np.full(60, np.nan)]), rows, rows)[1]
+    ratio = own.std() / refit.std()
+    assert abs(own.mean() - ratio * refit.mean()) > 5 * t.own.std()  # what the means would move them by
+    np.testing.assert_allclose(placed[~far], ratio * t.own[~far], atol=2 * t.own.std())
 
 
 def off_target(seed):

@@ -48,7 +48,6 @@ FOLDS, REPEATS = 5, 4
 SEED = 20240229  # of the first repeat; later ones count up from it
 FEWEST = 4  # rows, or groups, per class: two folds with two each, so that their spread can be estimated
 REPEATED = 0.1  # scores that differ by a smaller part of their spread are of the same training: solvers draw rows
-LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 Progress = Callable[[int, int], object]
 Split = tuple[Ints, Ints]  # rows to train on, rows to hold out
 Fit = tuple[Floats, list[str]]  # answers about the rows held out: scores, with probabilities or by class; warnings
@@ -213,15 +212,15 @@ class Training(Refittable):
     def on_scale(self, answers: Floats, train: Ints, test: Ints) -> Floats:
         """The same, with scores and probabilities on the scale of the fit, as both see the rows `train`.
 
-        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class.
-        Where they spread much further, as those of a refit that separates the classes, they are not moved.
+        A penalty counts for more among fewer rows: scores of a refit are closer together, and to the larger class. The
+        median of what separates the two scores of a row brings them together: a few rows may be far out in one of them.
         """
         (scores, _, chances), own = answers, self.own[train]
         unit, size = float(own.std()), float(scores[train].std())
         if min(unit, size) == 0:
             return answers[:, test]
-        moved = own.mean() - unit / size * scores[train].mean() if size <= LIKE_SPREAD * unit else 0.0
-        placed = unit / size * scores[test] + moved
+        ratio = unit / size
+        placed = ratio * scores[test] + np.median(own - ratio * scores[train])
         linked = np.allclose(chances, expit(scores))
         sure = expit(np.clip(placed, -FARTHEST, FARTHEST))  # never 0 or 1, which no recalibration could change
         return np.stack([scores[test], placed, sure if linked else chances[test]])

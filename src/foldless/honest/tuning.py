@@ -30,7 +30,6 @@ from foldless.honest.optimum import nearest_on_path, optimum
 from foldless.honest.pairs import ROUNDING, Pairs
 from foldless.honest.penalties import PenaltyPath, Visit, is_strength, l2_strength
 from foldless.honest.posterior import EffectPrior, separation_posterior
-from foldless.honest.refits import LIKE_SPREAD
 from foldless.honest.removal import LocalModel, Problem, pair_shifts, problem_at
 from foldless.honest.rows import Removed, by_row
 from foldless.honest.scaling import MIN_DETERMINANT
@@ -44,6 +43,7 @@ EXACT_PAIRS = 100  # up to so many pairs, the choice is made again without each 
 MOST_INNER = 30  # rows of each class whose order shows what a left-out row changes
 IN_CACHE = 1 << 15  # pairs worked on at a time
 DECIMALS = 10  # criteria that agree so far are equal, and the first candidate is taken
+LIKE_SPREAD = 2.0  # scores whose spreads differ by a larger factor say other probabilities
 
 
 # ---- What a search chooses by.
