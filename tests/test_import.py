@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import foldless as fl
 
+ROOT, NEEDS = Path(__file__).parents[1], re.compile("^(import|from) torch", re.MULTILINE)
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "matplotlib", "click", "rich", "polars", "pandas", "dask", "torch")
 # The public names; add a new one here.
 NAMES = (
@@ -75,3 +79,17 @@ def test_star_import_and_errors():
     loaded_after("from foldless import *")
     assert all(issubclass(e, ValueError) for e in (fl.InputError, fl.PriorError, fl.EstimatorError))
     assert all(issubclass(w, UserWarning) for w in (fl.OptimismWarning, fl.TrustWarning))
+
+
+def test_modules_that_need_pytorch_are_not_looked_through_for_doctests():
+    """The development extra leaves PyTorch out: `make test` would fail on a fresh machine."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
+    left_out = re.findall(r"--ignore-glob=(\S+)", options)
+    need = [
+        file
+        for part in ("src", "studies/src")
+        for file in (ROOT / part).rglob("*.py")
+        if NEEDS.search(file.read_text())
+    ]
+    assert len(need) >= 3
+    assert [file for file in need if not any(file.match(each) for each in left_out)] == []
