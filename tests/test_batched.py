@@ -248,6 +248,20 @@ def test_a_hinge_solver_that_warns_is_left_to_itself():
     assert len(hold_out(short).warned) > 0
 
 
+def test_refits_of_a_fit_that_took_long_are_made_one_by_one(monkeypatch):
+    """All at once they would show no progress, and leave other cores idle."""
+    X, y = rows(30)
+    model, steps = SVC(kernel="linear", C=0.1, tol=1e-9).fit(X, y), []
+    t = Training.of(model, X, y, None, None, None)
+    at_once = hold_out(t)
+    assert t.at_once([rows for _, rows in t.splits()]) is not None
+    monkeypatch.setattr("foldless.honest.batched.PATIENCE", 1)
+    assert t.at_once([rows for _, rows in t.splits()]) is None
+    found = hold_out(t, progress=lambda done, of: steps.append((done, of)))
+    assert steps == [(k + 1, 20) for k in range(20)]
+    np.testing.assert_allclose(found.scores, at_once.scores, atol=1e-4 * np.std(found.scores))
+
+
 # ---- what is left to scikit-learn
 
 

@@ -39,6 +39,7 @@ SWEEPS = 2  # over the weights under an L1 penalty, before all of them move toge
 CLOSE = 0.02  # of a score's sd: how near the fit to all rows has to be to the user's own
 LARGEST = 1 << 25  # entries of a table
 WORTH = 1 << 21  # rows x columns^2 of one fit: beyond it, scikit-learn's solvers are as fast
+PATIENCE = 100_000  # iterations of a fit by libsvm: beyond them, refits one by one can show progress, and use n_jobs
 
 
 # ---- The columns of all fits
@@ -350,7 +351,7 @@ def hinge_scores(seen: Seen, final: Any, labels: Labels, weight: Floats | None) 
 
     s, by_products = seen.sums, type(final).__name__ == "SVC"
     y = np.where(labels.positive, labels.positive_label, labels.negative_label)
-    if s.positive.size**2 > WORTH or hasattr(final, "predict_proba"):
+    if s.positive.size**2 > WORTH or np.max(final.n_iter_) > PATIENCE or hasattr(final, "predict_proba"):
         return None
     options = {"kernel": "precomputed"} if by_products else {"random_state": final.random_state or 0}
     model, scores, doubtful = clone(final).set_params(**options), np.empty(s.inside.shape), seen.doubtful.copy()

@@ -136,7 +136,7 @@ def _classifier(family: str, C: float) -> Any:
     if family == "elastic net":
         return LogisticRegression(C=max(C, 0.1), l1_ratio=0.5, solver="saga", max_iter=2_000, random_state=0)
     if family == "hinge":
-        return SVC(kernel="linear", C=min(C, 1.0))  # libsvm takes minutes for more on noise
+        return SVC(kernel="linear", C=min(C, 1.0), max_iter=1_000_000)  # without bounds libsvm may take an hour
     if family == "forest":
         return RandomForestClassifier(15, min_samples_leaf=3, random_state=0)
     if family == "bayes":
